@@ -328,11 +328,16 @@ class EffectMeasured(Event):
 
 @event("derived", stream="memory:{memory}")
 class ScopeChecked(Event):
-    """Whether the observed contexts satisfied the memory's conditions (Eq. 5)."""
+    """Whether the observed contexts satisfied the memory's conditions (Eq. 5).
+
+    ``context`` is what was checked: the owner's pre-action context, or for an attachment one made
+    of the task and the proposal.
+    """
 
     memory: str
     version: int
     task: str
+    context: BlobRef
     use: bool
     avoid: bool
     boundary: str
@@ -372,7 +377,10 @@ class UseAttributed(Event):
 
 @event("derived", stream="memory:{memory}")
 class EffectRecorded(Event):
-    """An effect entered the record E of a version; each task counts once per version."""
+    """An effect entered the record E of a version; each task counts once per version.
+
+    ``context`` is the context the scope check read, null for calibration, which checks no scope.
+    """
 
     memory: str
     version: int
@@ -383,6 +391,7 @@ class EffectRecorded(Event):
     label: Label
     avoid: bool
     changed: bool
+    context: BlobRef | None
 
 
 @event("derived", stream="memory:{memory}")
