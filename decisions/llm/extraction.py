@@ -1,0 +1,114 @@
+"""Extraction: did a role's part in a finished task teach one rule worth keeping? (§3.1, E.1)."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any
+
+import attrs
+
+from . import rendering, shapes
+from .decision import Decision, Prompt
+from .facts import Step
+from .parsing import Problem
+
+
+@attrs.frozen(kw_only=True)
+class ExtractionFacts:
+    """One role's view of a finished task.
+
+    ``context`` is what the role had seen before it acted, ``role_messages`` what it said itself,
+    ``outgoing`` what its teammates and the environment did afterwards; ``score`` is out of
+    ``maximum``.
+    """
+
+    role: str
+    task_text: str
+    context: str
+    role_messages: tuple[Step, ...]
+    outgoing: tuple[Step, ...]
+    score: float
+    maximum: float
+
+
+@attrs.frozen(kw_only=True)
+class Extraction:
+    """A proposed rule with its first conditions, or an abstention with everything empty."""
+
+    store: bool
+    body: str = ""
+    use_when: tuple[str, ...] = ()
+    avoid_when: tuple[str, ...] = ()
+    reason: str = ""
+
+
+SYSTEM = f"""\
+You read one team member's part in a finished task and decide whether it taught a rule that would \
+help the same member in other tasks.
+
+Set store to true only if all of this holds:
+- in its own messages the member made a choice, a check or a correction;
+- something visible afterwards shows that this helped, or avoided or fixed a mistake;
+- the rule still makes sense without the names, numbers, answers and words of this task.
+A failed task can teach too, if the member showed what helps. Set store to false for a score \
+alone, an unexplained failure, routine work, agreeing, passing on, formatting, or a ready answer, \
+program, formula or plan. What others did is only proof. Add nothing unseen.
+
+rule: one short command that starts with a verb, without circumstances.
+use_when: circumstances that must be visible for it to apply.
+avoid_when: exceptions this task showed, mostly an empty list.
+{rendering.CLOSING}"""
+
+QUESTION = (
+    "Answer with reason (why, in a few words), store (true or false), rule, use_when and "
+    "avoid_when (lists of short texts). If store is false, leave the others empty."
+)
+
+
+def _prompt(facts: ExtractionFacts) -> Prompt:
+    user = rendering.prompt_text(
+        rendering.text("TASK", facts.task_text),
+        rendering.section("SCORE", f"{facts.score:g} out of {facts.maximum:g}"),
+        rendering.text("TEAM MEMBER", facts.role),
+        rendering.text("WHAT THE MEMBER HAD SEEN", facts.context),
+        rendering.trajectory("WHAT THE MEMBER SAID", "own", facts.role_messages),
+        rendering.trajectory("WHAT FOLLOWED", "after", facts.outgoing),
+        QUESTION,
+    )
+    return Prompt(SYSTEM, user)
+
+
+def _schema(_: ExtractionFacts) -> shapes.Schema:
+    return shapes.answer(
+        store=shapes.flag(),
+        rule=shapes.text(shapes.BODY_LIMIT),
+        use_when=shapes.conditions(),
+        avoid_when=shapes.conditions(),
+    )
+
+
+def _read(found: Mapping[str, Any], _: ExtractionFacts) -> Extraction | Problem:
+    reason = shapes.reason(found)
+    if not found["store"]:
+        return Extraction(store=False, reason=reason)
+    body = shapes.read_text(found["rule"])
+    if not body:
+        return Problem("rule: it is empty although store is true")
+    use_when = shapes.read_texts(found["use_when"])
+    avoid_when = shapes.read_texts(found["avoid_when"])
+    if both := [each for each in use_when if each in avoid_when]:
+        return Problem(f"avoid_when: it repeats the use condition {both[0]!r}")
+    return Extraction(
+        store=True, body=body, use_when=use_when, avoid_when=avoid_when, reason=reason
+    )
+
+
+EXTRACTION: Decision[ExtractionFacts, Extraction] = Decision(
+    name="extraction",
+    max_tokens=800,
+    schema=_schema,
+    accepts=_schema,
+    prompt=_prompt,
+    read=_read,
+    fallback=lambda _: Extraction(store=False),
+)
