@@ -1,0 +1,84 @@
+"""The parameters of the method (Table 3) and the version of the rules that read them."""
+
+from __future__ import annotations
+
+import math
+from collections.abc import Callable
+from typing import Any, Final
+
+import attrs
+
+DECISION_VERSION: Final = "1"
+"""Version of the rules and prompts in this folder; a log names the one it was decided with."""
+
+_Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
+
+
+def _number(value: object) -> object:
+    """A whole number as float, so that ``0`` and ``0.0`` are one configuration, not two."""
+    return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _finite_in(low: float, high: float) -> _Validator:
+    bounds = f">= {low:g}" if high == math.inf else f"in [{low:g}, {high:g}]"
+
+    def validate(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not isinstance(value, float):
+            raise ValueError(f"{attribute.name} must be a number (got {value!r})")
+        if not math.isfinite(value):
+            raise ValueError(f"{attribute.name} must be finite (got {value})")
+        if not low <= value <= high:
+            raise ValueError(f"{attribute.name} must be {bounds} (got {value:g})")
+
+    return validate
+
+
+def _whole_from(low: int) -> _Validator:
+    def validate(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+        if not isinstance(value, int) or isinstance(value, bool):
+            raise ValueError(f"{attribute.name} must be a whole number (got {value!r})")
+        if value < low:
+            raise ValueError(f"{attribute.name} must be >= {low} (got {value})")
+
+    return validate
+
+
+def _count(default: int, *, low: int = 0) -> int:
+    field: int = attrs.field(default=default, validator=_whole_from(low))
+    return field
+
+
+@attrs.frozen(kw_only=True)
+class Settings:
+    """Every parameter of the method with its reference value; all but ``n_plus`` are upper bounds.
+
+    Attributes:
+        epsilon: tolerance of an effect, in units of the score.
+        seed: seed of the executions and of the retention sample.
+        theta: least cosine similarity of a memory worth retrieving (Eq. 13).
+        k_ret: memories retrieved per role.
+        k_inj: memories injected per role and task; 0 turns injection off, not the pipeline.
+        k_id: memories an identity match may consider; 0 admits every proposal.
+        n_plus: qualifying positive tasks before use conditions may grow (Eq. 12).
+        candidates: edits per repair round (K).
+        rounds: rounds per repair (R).
+        n1: retention tasks per repair (Eq. 8).
+        n2: related tasks per repair, and calibration tasks per new memory.
+        attempts: times the model is asked before a decision falls back.
+
+    Raises:
+        ValueError: a value is of the wrong type or out of its range.
+    """
+
+    epsilon: float = attrs.field(default=0.01, converter=_number, validator=_finite_in(0, math.inf))
+    seed: int = _count(42)
+    theta: float = attrs.field(default=0.25, converter=_number, validator=_finite_in(-1, 1))
+    k_ret: int = _count(3, low=1)
+    k_inj: int = _count(1)
+    k_id: int = _count(5)
+    n_plus: int = _count(2, low=1)
+    candidates: int = _count(3)
+    rounds: int = _count(3)
+    n1: int = _count(2)
+    n2: int = _count(1)
+    attempts: int = _count(3)
