@@ -1,0 +1,204 @@
+"""The log as a file: making one, telling whether a file is one, connecting to it."""
+
+from __future__ import annotations
+
+import os
+import sqlite3
+from collections.abc import Mapping, Sequence
+from importlib import resources
+from pathlib import Path
+from typing import Any
+
+from .chain import HASH, genesis
+from .codec import ENCODER
+from .errors import BadInput, LogError
+
+APPLICATION_ID = 0x44534D4D
+"""``DSMM`` in the header of every log, so that `file` and we can tell what it is."""
+
+FORMAT = 1
+"""Version of the schema, in the header as user_version."""
+
+_MAGIC = b"SQLite format 3\0"
+_BUSY_SECONDS = 10.0
+_WAL_LIMIT_BYTES = 8 << 20
+
+Row = tuple[Any, ...]
+
+
+# -- making ------------------------------------------------------------------------------------
+
+
+def make(path: Path, *, log_id: str, created_at: str, run: str) -> None:
+    """Make an empty log at ``path``, which appears there whole or not at all."""
+    if path.exists():
+        raise BadInput(f"{path} exists; choose another path, or open it to go on")
+    wal = wal_of(path)
+    if _size(wal):
+        # SQLite would replay it into the new file.
+        raise BadInput(f"{wal} is left from a log that was at {path.name}; move it away first")
+    draft = path.with_name(path.name + ".new")
+    draft.unlink(missing_ok=True)
+    try:
+        initialise(draft, log_id=log_id, created_at=created_at, run=run)
+        publish(draft, path)
+    finally:
+        draft.unlink(missing_ok=True)
+
+
+def initialise(path: Path, *, log_id: str, created_at: str, run: str) -> None:
+    """Write the schema and the fixed facts of a log into a new file."""
+    meta = {
+        "log_id": log_id,
+        "created_at": created_at,
+        "run": run,
+        "format": str(FORMAT),
+        "encoder": ENCODER,
+        "hash": HASH,
+        "genesis": genesis(log_id).hex(),
+    }
+    connection = sqlite3.connect(path, isolation_level=None)
+    try:
+        for name in ("schema.sql", "views.sql"):
+            connection.executescript(resources.files(__package__).joinpath(name).read_text("utf-8"))
+        connection.executemany("insert into log_meta values (?, ?)", meta.items())
+        connection.execute(f"pragma application_id = {APPLICATION_ID}")
+        connection.execute(f"pragma user_version = {FORMAT}")
+        connection.execute("pragma journal_mode = wal")
+    finally:
+        connection.close()
+
+
+def publish(draft: Path, path: Path) -> None:
+    """Move a finished file to its place, for good."""
+    sync(draft)
+    draft.rename(path)
+    sync(path.parent)
+
+
+def replace_text(path: Path, text: str) -> None:
+    """Write a small text file so that after a crash the old or the new one is there."""
+    draft = path.with_name(path.name + ".new")
+    draft.write_text(text, encoding="utf-8")
+    sync(draft)
+    draft.replace(path)
+    sync(path.parent)
+
+
+def sync(path: Path) -> None:
+    """Bring a file or folder to the disk."""
+    descriptor = os.open(path, os.O_RDONLY)
+    try:
+        os.fsync(descriptor)
+    finally:
+        os.close(descriptor)
+
+
+def wal_of(path: Path) -> Path:
+    """Where SQLite keeps what is not in the main file yet."""
+    return path.with_name(path.name + "-wal")
+
+
+def _size(path: Path) -> int:
+    try:
+        return path.stat().st_size
+    except FileNotFoundError:
+        return 0
+
+
+# -- telling -----------------------------------------------------------------------------------
+
+
+def check_file(path: Path) -> None:
+    """Refuse what is not a log this code can use, without touching it.
+
+    Raises:
+        BadInput: there is no such file, or it cannot be read.
+        LogError: it is something else, or a log of a newer format.
+    """
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError as error:
+        raise BadInput(f"{path}: not readable: {error.strerror}; give the path of a log") from None
+    if not header:
+        raise LogError(f"{path} is empty: not a log; remove it, or give the path of one")
+    if len(header) < 100 or not header.startswith(_MAGIC):
+        raise LogError(f"{path} is not an SQLite file; give the path of a log")
+    version, application = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
+    if application != APPLICATION_ID:
+        raise LogError(f"{path} is an SQLite file of another program; give the path of a log")
+    if version != FORMAT:
+        raise LogError(
+            f"{path} has log format {version}, this code reads format {FORMAT}; "
+            "install the discernmem that wrote it"
+        )
+
+
+# -- connecting --------------------------------------------------------------------------------
+
+
+def connect_writing(path: Path) -> sqlite3.Connection:
+    """The connection of the one writer: nothing acknowledged is lost when power fails."""
+    connection = sqlite3.connect(
+        f"{path.absolute().as_uri()}?mode=rw",
+        uri=True,
+        isolation_level=None,
+        timeout=_BUSY_SECONDS,
+    )
+    for pragma in (
+        "journal_mode = wal",
+        "synchronous = full",
+        "fullfsync = on",
+        "foreign_keys = on",
+        f"journal_size_limit = {_WAL_LIMIT_BYTES}",
+    ):
+        connection.execute(f"pragma {pragma}")
+    return connection
+
+
+class Reader:
+    """Reads a log, live or at rest, and leaves nothing beside it where that can be avoided.
+
+    A read-only connection to a WAL database makes two files beside it, or fails in a folder it may
+    not write. While there is no WAL the main file is complete, so it is read as immutable; every
+    answer is given only if the file was still untouched afterwards, else it is read again.
+    """
+
+    def __init__(self, path: Path) -> None:
+        self._path = path
+        self._wal = wal_of(path)
+        self._connect()
+
+    def _connect(self) -> None:
+        self._state = self._look()
+        self._at_rest = not self._state[0]
+        mode = "mode=ro&immutable=1" if self._at_rest else "mode=ro"
+        self._connection = sqlite3.connect(
+            f"{self._path.absolute().as_uri()}?{mode}",
+            uri=True,
+            isolation_level=None,
+            timeout=_BUSY_SECONDS,
+        )
+
+    def _look(self) -> tuple[int, int, int]:
+        main = self._path.stat()
+        return _size(self._wal), main.st_size, main.st_mtime_ns
+
+    def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
+        """All rows of a query."""
+        while True:
+            try:
+                rows = self._connection.execute(sql, parameters).fetchall()
+            except sqlite3.DatabaseError:
+                if not self._at_rest or self._look() == self._state:
+                    raise
+            else:
+                if not self._at_rest or self._look() == self._state:
+                    return rows
+            self.close()
+            self._connect()
+
+    def close(self) -> None:
+        """Close the connection."""
+        self._connection.close()

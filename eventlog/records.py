@@ -1,0 +1,132 @@
+"""What goes into the log and what comes out of it."""
+
+from __future__ import annotations
+
+import attrs
+
+from . import chain
+from .codec import citations, decode, digest, digest_json, encode
+from .errors import BadInput
+from .events import Event
+
+MAX_PAYLOAD = 64 << 10
+"""Bytes a payload may have; what is larger belongs into a blob."""
+
+
+@attrs.frozen(kw_only=True)
+class Draft:
+    """An event to append.
+
+    ``task_index`` is the task being executed (None outside tasks), ``actor`` the component that
+    decided, ``cause`` the id of the direct cause. ``blobs`` are contents whose SHA-256 the payload
+    cites; a cited content that the log has already may be left out.
+    """
+
+    event: Event
+    task_index: int | None = None
+    actor: str
+    cause: str | None = None
+    blobs: tuple[bytes, ...] = ()
+
+
+@attrs.frozen(kw_only=True, slots=False)
+class Recorded:
+    """An event of the log with its header; ``payload`` holds the stored bytes.
+
+    ``recorded_at`` is for people, no rule reads it. ``hash`` is the chain's link, in hex.
+    """
+
+    position: int
+    event_id: str
+    stream_id: str
+    stream_version: int
+    type: str
+    schema_version: int
+    task_index: int | None
+    recorded_at: str
+    actor: str
+    causation_id: str | None
+    correlation_id: str
+    payload: bytes
+    hash: str
+    event: Event
+
+    @property
+    def content(self) -> str:
+        """Digest of all that a retry of the append must repeat."""
+        return _content(
+            self.stream_id,
+            self.type,
+            self.schema_version,
+            self.task_index,
+            self.actor,
+            self.causation_id,
+            self.payload,
+        )
+
+
+@attrs.frozen(kw_only=True)
+class Prepared:
+    """A draft made ready to be written: all that does not depend on its place in the log.
+
+    ``event`` is read back from ``payload``, so that what a writer gets is what a reader will see.
+    ``cited`` maps names of the event's blobs to SHA-256 in hex.
+    """
+
+    draft: Draft
+    type: str
+    stream: str
+    payload: bytes
+    event: Event
+    cited: dict[str, str]
+
+    @property
+    def links(self) -> bytes:
+        """The cited blobs as the hash covers them."""
+        return chain.links(self.cited.items())
+
+    @property
+    def content(self) -> str:
+        """As `Recorded.content`, of what would be recorded."""
+        draft = self.draft
+        return _content(
+            self.stream,
+            self.type,
+            self.event.SCHEMA_VERSION,
+            draft.task_index,
+            draft.actor,
+            draft.cause,
+            self.payload,
+        )
+
+
+def _content(*parts: str | int | bytes | None) -> str:
+    return digest_json([part.decode() if isinstance(part, bytes) else part for part in parts])
+
+
+def prepare(draft: Draft) -> Prepared:
+    """Encode a draft and check it by itself.
+
+    Raises:
+        ValueError: a field of the event is not JSON.
+        LogError: a field has another type than it declares.
+        BadInput: the payload is too large, or a blob is given that it does not cite.
+    """
+    event = draft.event
+    name = type(event).__name__
+    payload = encode(event)
+    if len(payload) > MAX_PAYLOAD:
+        raise BadInput(
+            f"{name}: the payload has {len(payload)} bytes, at most {MAX_PAYLOAD} fit; "
+            "put long texts into blobs"
+        )
+    event = decode(name, event.SCHEMA_VERSION, payload)
+    cited = citations(event)
+    for content in draft.blobs:
+        if digest(content) not in cited.values():
+            raise BadInput(
+                f"{name}: a blob of {len(content)} bytes is given that no field of the event cites"
+            )
+    return Prepared(
+        draft=draft, type=name, stream=event.stream, payload=payload, event=event, cited=cited
+    )
