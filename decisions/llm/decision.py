@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping
 from typing import Any, Generic, TypeVar
 
 import attrs
-import jsonschema  # type: ignore[import-untyped]
+import jsonschema
 
 from .parsing import Problem, extract_object
 from .rendering import clip
@@ -43,8 +43,9 @@ class Decision(Generic[F, V]):
     Attributes:
         name: how the paper calls it; the purpose recorded with each reply.
         max_tokens: bound on the answer, enough for the longest one the schema allows.
-        schema: the JSON schema to constrain the answer to; lists the ids that may be named.
-        accepts: the JSON schema an answer must satisfy. It is ``schema`` without the lists of
+        schema: the JSON schema to constrain the answer to. It lists the ids that may be named
+            and leaves some room beyond the limits of texts (`shapes.with_room`).
+        accepts: the JSON schema an answer must satisfy. It has the limits proper and no lists of
             ids: naming an unknown id is a fact for the rules to judge, and not every model can
             be constrained.
         prompt: renders the facts, purely.

@@ -95,7 +95,7 @@ def _shape(cited: shapes.Schema) -> shapes.Schema:
 
 
 def _schema(facts: DiagnosisFacts) -> shapes.Schema:
-    return _shape(shapes.some_of(facts.displayed_ids, MAX_CITED))
+    return shapes.with_room(_shape(shapes.some_of(facts.displayed_ids, MAX_CITED)))
 
 
 def _accepts(_: DiagnosisFacts) -> shapes.Schema:

@@ -78,13 +78,17 @@ def _prompt(facts: ExtractionFacts) -> Prompt:
     return Prompt(SYSTEM, user)
 
 
-def _schema(_: ExtractionFacts) -> shapes.Schema:
+def _accepts(_: ExtractionFacts) -> shapes.Schema:
     return shapes.answer(
         store=shapes.flag(),
         rule=shapes.text(shapes.BODY_LIMIT),
         use_when=shapes.conditions(),
         avoid_when=shapes.conditions(),
     )
+
+
+def _schema(facts: ExtractionFacts) -> shapes.Schema:
+    return shapes.with_room(_accepts(facts))
 
 
 def _read(found: Mapping[str, Any], _: ExtractionFacts) -> Extraction | Problem:
@@ -107,7 +111,7 @@ EXTRACTION: Decision[ExtractionFacts, Extraction] = Decision(
     name="extraction",
     max_tokens=800,
     schema=_schema,
-    accepts=_schema,
+    accepts=_accepts,
     prompt=_prompt,
     read=_read,
     fallback=lambda _: Extraction(store=False),

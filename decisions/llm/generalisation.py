@@ -48,8 +48,12 @@ def _prompt(facts: GeneralisationFacts) -> Prompt:
     return Prompt(SYSTEM, user)
 
 
-def _schema(_: GeneralisationFacts) -> shapes.Schema:
+def _accepts(_: GeneralisationFacts) -> shapes.Schema:
     return shapes.answer(use_when=shapes.conditions())
+
+
+def _schema(facts: GeneralisationFacts) -> shapes.Schema:
+    return shapes.with_room(_accepts(facts))
 
 
 def _read(found: Mapping[str, Any], _: GeneralisationFacts) -> tuple[str, ...] | Problem:
@@ -60,7 +64,7 @@ GENERALISATION: Decision[GeneralisationFacts, tuple[str, ...]] = Decision(
     name="generalisation",
     max_tokens=400,
     schema=_schema,
-    accepts=_schema,
+    accepts=_accepts,
     prompt=_prompt,
     read=_read,
     fallback=lambda _: (),

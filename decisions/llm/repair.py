@@ -147,7 +147,8 @@ def _shape(candidates: int, cited: shapes.Schema) -> shapes.Schema:
 
 
 def _schema(facts: RepairFacts) -> shapes.Schema:
-    return _shape(facts.candidates, shapes.some_of(facts.displayed_ids, MAX_CITED))
+    shown = shapes.some_of(facts.displayed_ids, MAX_CITED)
+    return shapes.with_room(_shape(facts.candidates, shown))
 
 
 def _accepts(facts: RepairFacts) -> shapes.Schema:

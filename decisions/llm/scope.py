@@ -60,10 +60,14 @@ def _prompt(facts: ScopeFacts) -> Prompt:
     return Prompt(SYSTEM, user)
 
 
-def _schema(_: ScopeFacts) -> shapes.Schema:
+def _accepts(_: ScopeFacts) -> shapes.Schema:
     return shapes.answer(
         use=shapes.flag(), avoid=shapes.flag(), boundary=shapes.text(BOUNDARY_LIMIT)
     )
+
+
+def _schema(facts: ScopeFacts) -> shapes.Schema:
+    return shapes.with_room(_accepts(facts))
 
 
 def _read(found: Mapping[str, Any], _: ScopeFacts) -> Scope | Problem:
@@ -78,7 +82,7 @@ SCOPE: Decision[ScopeFacts, Scope] = Decision(
     name="scope check",
     max_tokens=250,
     schema=_schema,
-    accepts=_schema,
+    accepts=_accepts,
     prompt=_prompt,
     read=_read,
     fallback=lambda _: UNKNOWN,

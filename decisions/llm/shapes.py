@@ -16,6 +16,7 @@ REASON_LIMIT = 200
 BODY_LIMIT = 400
 CONDITION_LIMIT = 160
 CONDITIONS_LIMIT = 4
+ROOM = 40
 ID_LIMIT = 80
 
 NONE = "none"
@@ -68,6 +69,26 @@ def array(items: Schema, limit: int) -> Schema:
 def conditions() -> Schema:
     """Return the schema of a list of conditions."""
     return array(text(CONDITION_LIMIT), CONDITIONS_LIMIT)
+
+
+def with_room(schema: Schema) -> Schema:
+    """Return the schema to constrain a model to when an answer must satisfy ``schema``.
+
+    A constrained model that reaches a ``maxLength`` is made to close the string, in the middle of
+    a word if need be. With room beyond the limit such a text is too long and refused, instead of
+    being kept cut off. A reason is only read by people and may end anywhere.
+    """
+    made = dict(schema)
+    if "maxLength" in made:
+        made["maxLength"] += ROOM
+    if "items" in made:
+        made["items"] = with_room(made["items"])
+    if "properties" in made:
+        made["properties"] = {
+            name: inner if name == "reason" else with_room(inner)
+            for name, inner in made["properties"].items()
+        }
+    return made
 
 
 def read_text(value: str) -> str:

@@ -138,20 +138,6 @@ def test_schemas_bound_every_part_and_let_the_reason_come_first(
 
 
 @every_decision
-def test_an_answer_to_the_strict_schema_always_satisfies_the_other(
-    facts: dict[str, Any], name: str
-) -> None:
-    """``accepts`` only ever lifts a list of ids or a count of them."""
-    strict = list(schema_nodes(DECISIONS[name].schema(facts[name])))
-    accepts = list(schema_nodes(DECISIONS[name].accepts(facts[name])))
-    for narrow, wide in zip(strict, accepts, strict=True):
-        if narrow != wide and "enum" in narrow:
-            assert all(len(each) <= wide["maxLength"] for each in narrow["enum"])
-        elif narrow.get("maxItems") != wide.get("maxItems"):
-            assert narrow["maxItems"] <= wide["maxItems"]
-
-
-@every_decision
 def test_a_missing_field_is_named(
     facts: dict[str, Any], answers: dict[str, Any], name: str
 ) -> None:

@@ -7,6 +7,7 @@ import attrs
 import jsonschema
 import pytest
 from discernmem.decisions.llm import (
+    DECISIONS,
     DIAGNOSIS,
     EXTRACTION,
     IDENTITY,
@@ -23,6 +24,40 @@ from discernmem.decisions.llm import (
 )
 
 EDIT = {"correction": "c", "operation": "ADD", "anchor": "a", "text": "t", "cited": ["with:s1"]}
+
+
+@pytest.mark.parametrize(
+    ("name", "limit", "change"),
+    [
+        ("extraction", 400, lambda text: {"rule": text}),
+        ("extraction", 160, lambda text: {"use_when": [text]}),
+        ("extraction", 160, lambda text: {"avoid_when": [text]}),
+        ("scope check", 200, lambda text: {"boundary": text}),
+        ("content diagnosis", 300, lambda text: {"description": text}),
+        ("generalisation", 160, lambda text: {"use_when": [text]}),
+        ("repair", 200, lambda text: {"edits": [EDIT | {"correction": text}]}),
+        ("repair", 400, lambda text: {"edits": [EDIT | {"anchor": text}]}),
+        ("repair", 400, lambda text: {"edits": [EDIT | {"text": text}]}),
+    ],
+)
+def test_a_text_that_was_stopped_by_the_constraint_is_refused(
+    facts: dict[str, Any],
+    answers: dict[str, Any],
+    read: Callable[..., Any],
+    name: str,
+    limit: int,
+    change: Callable[[str], dict[str, Any]],
+) -> None:
+    """A constrained model must end a string at its bound; that is no shorter text."""
+    assert not isinstance(read(name, **change("x" * limit)), Problem)
+    assert isinstance(read(name, **change("x" * (limit + 1))), Problem)
+    stopped = answers[name] | change("x" * (limit + 40))
+    jsonschema.validate(stopped, DECISIONS[name].schema(facts[name]))
+
+
+def test_a_reason_may_be_stopped_anywhere(facts: dict[str, Any], read: Callable[..., Any]) -> None:
+    bound = IDENTITY.schema(facts["identity"])["properties"]["reason"]["maxLength"]
+    assert read("identity", reason="x" * bound).reason == "x" * bound
 
 
 def test_an_abstention_keeps_its_reason_and_nothing_else(read: Callable[..., Any]) -> None:
