@@ -1,0 +1,1 @@
+"""The rules of the method and its seven LLM decisions: facts in, conclusions out, no I/O."""

@@ -64,6 +64,8 @@ class Settings:
         rounds: rounds per repair (R).
         n1: retention tasks per repair (Eq. 8).
         n2: related tasks per repair, and calibration tasks per new memory.
+        related_tries: nearest tasks examined for one that is not saturated; each costs replays, and
+            the paper sets no bound.
         attempts: times the model is asked before a decision falls back.
 
     Raises:
@@ -81,4 +83,5 @@ class Settings:
     rounds: int = _count(3)
     n1: int = _count(2)
     n2: int = _count(1)
+    related_tries: int = _count(10)
     attempts: int = _count(3)

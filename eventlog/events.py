@@ -113,11 +113,16 @@ class MessageRef:
 
 @attrs.frozen(kw_only=True)
 class Injected:
-    """A memory as it was handed to its owner: identity, version, owner role."""
+    """A memory as it was handed to its owner: identity, version, owner role.
+
+    ``body`` is the start of the SHA-256 of the rule, since a repair candidate is tried under its
+    parent's identity and version.
+    """
 
     memory: str
     version: int
     role: str
+    body: str
 
 
 @attrs.frozen(kw_only=True)
@@ -181,7 +186,6 @@ class RunStarted(Event):
 class TaskStarted(Event):
     """The stream handed out its ``index``-th task (from 1), as the team will read it."""
 
-    request: str
     index: int
     task: str
     domain: str
@@ -372,14 +376,14 @@ class UseAttributed(Event):
     task: str
     label: Label
     reason: str
-    evidence: tuple[str, ...]
 
 
 @event("derived", stream="memory:{memory}")
 class EffectRecorded(Event):
     """An effect entered the record E of a version; each task counts once per version.
 
-    ``context`` is the context the scope check read, null for calibration, which checks no scope.
+    ``context`` is the context the scope check read; null when no scope check answered, as in
+    calibration, which makes none.
     """
 
     memory: str
@@ -435,7 +439,11 @@ class StateChanged(Event):
 
 @event("derived", stream="memory:{memory}")
 class RepairStarted(Event):
-    """A repair began: its trigger and the validation sets, fixed over the rounds (Eq. 8)."""
+    """A repair began: its trigger and the validation sets, fixed over the rounds (Eq. 8).
+
+    ``skipped`` are tasks nearer than the related ones on which nothing could be shown, parent and
+    no memory both scoring the maximum; ``calibration`` is set for a calibration repair only.
+    """
 
     memory: str
     version: int
@@ -444,6 +452,7 @@ class RepairStarted(Event):
     trigger: str
     retention: tuple[str, ...]
     related: tuple[str, ...]
+    calibration: tuple[str, ...]
     skipped: tuple[str, ...]
     evidence: tuple[str, ...]
 

@@ -28,16 +28,17 @@ class Effect:
     def qualifies(self) -> bool:
         """Positive without an avoid match: a task of T+ and of the pool B_i (Eq. 8, 12).
 
-        Calibration checks no scope, so it cannot say that no avoid condition matched.
+        Without a scope check that answered (calibration makes none) nobody can say that no avoid
+        condition matched; such an effect has no context.
         """
-        return self.sign == "positive" and not self.avoid and self.origin != "calibration"
+        return self.sign == "positive" and not self.avoid and self.context is not None
 
 
 @attrs.frozen
 class Evidence:
     """Effects by (memory, version); a version without effects has no entry."""
 
-    effects: Map[tuple[str, int], tuple[Effect, ...]] = Map()
+    effects: Map[tuple[str, int], tuple[Effect, ...]] = attrs.field(factory=Map)
 
     def of(self, memory: str, version: int) -> tuple[Effect, ...]:
         """The effects of one version, oldest first."""

@@ -17,7 +17,7 @@ class TaskRecord:
     id: str
     domain: str
     text: ev.BlobRef
-    contexts: Map[str, ev.BlobRef] = Map()
+    contexts: Map[str, ev.BlobRef] = attrs.field(factory=Map)
     score: float | None = None
     execution: str = ""
 
@@ -26,8 +26,8 @@ class TaskRecord:
 class History:
     """Tasks by id and their ids by index (from 1)."""
 
-    tasks: Map[str, TaskRecord] = Map()
-    order: Map[int, str] = Map()
+    tasks: Map[str, TaskRecord] = attrs.field(factory=Map)
+    order: Map[int, str] = attrs.field(factory=Map)
 
     def __getitem__(self, task: str) -> TaskRecord:
         return self.tasks[task]

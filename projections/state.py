@@ -7,9 +7,12 @@ named by its hash (`StoreCheckpointed`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final
+from typing import Any, Final, get_origin
 
 import attrs
+import cattrs
+import orjson
+from immutables import Map
 
 from ..eventlog.codec import canonical, digest
 from ..eventlog.log import Recorded
@@ -35,9 +38,9 @@ EVENT_TYPES: Final = (
 class State:
     """Everything the task cycle knows from earlier events."""
 
-    store: store.MemoryStore = store.MemoryStore()
-    evidence: evidence.Evidence = evidence.Evidence()
-    history: history.History = history.History()
+    store: store.MemoryStore = attrs.field(factory=store.MemoryStore)
+    evidence: evidence.Evidence = attrs.field(factory=evidence.Evidence)
+    history: history.History = attrs.field(factory=history.History)
 
 
 def evolve(state: State, recorded: Recorded) -> State:
@@ -84,6 +87,56 @@ def plain(state: State) -> dict[str, Any]:
 def serialise(state: State) -> bytes:
     """The canonical bytes of store and evidence."""
     return canonical(plain(state))
+
+
+def dump(state: State) -> bytes:
+    """The whole state, history included, for a snapshot; `load` gives an equal state back."""
+    return canonical(
+        {
+            "memories": [attrs.asdict(memory) for memory in state.store.ordered()],
+            "effects": [
+                [memory.id, number, [attrs.asdict(e) for e in state.evidence.of(memory.id, number)]]
+                for memory in state.store.ordered()
+                for number in range(1, memory.version + 1)
+                if state.evidence.of(memory.id, number)
+            ],
+            "tasks": [
+                {**attrs.asdict(record, recurse=False), "contexts": dict(record.contexts)}
+                for _, record in sorted(
+                    (index, state.history[task]) for index, task in state.history.order.items()
+                )
+            ],
+        }
+    )
+
+
+def load(dumped: bytes) -> State:
+    """The state a snapshot holds."""
+    plain_state = orjson.loads(dumped)
+    memories = _CONVERTER.structure(plain_state["memories"], list[store.Memory])
+    tasks = _CONVERTER.structure(plain_state["tasks"], list[history.TaskRecord])
+    effects = {
+        (memory, number): _CONVERTER.structure(effects, tuple[evidence.Effect, ...])
+        for memory, number, effects in plain_state["effects"]
+    }
+    return State(
+        store.MemoryStore(Map({memory.id: memory for memory in memories})),
+        evidence.Evidence(Map(effects)),
+        history.History(
+            Map({task.id: task for task in tasks}), Map({task.index: task.id for task in tasks})
+        ),
+    )
+
+
+def _converter() -> cattrs.Converter:
+    converter = cattrs.Converter()
+    converter.register_structure_hook_func(
+        lambda kind: get_origin(kind) is Map, lambda value, _: Map(value)
+    )
+    return converter
+
+
+_CONVERTER: Final = _converter()
 
 
 def state_hash(state: State) -> str:

@@ -66,7 +66,7 @@ class Memory:
 class MemoryStore:
     """All memories by id; a persistent map, so every past store stays what it was."""
 
-    memories: Map[str, Memory] = Map()
+    memories: Map[str, Memory] = attrs.field(factory=Map)
 
     def __getitem__(self, memory: str) -> Memory:
         return self.memories[memory]

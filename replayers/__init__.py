@@ -1,0 +1,1 @@
+"""Everything that touches the world: models, teams, benchmarks, the journal, the task cycle."""

@@ -33,7 +33,7 @@ def effect(
         label="SCOPE" if avoid else "NONE",
         avoid=avoid,
         changed=True,
-        context=ev.BlobRef(f"context{index}"),
+        context=None if origin == "calibration" else ev.BlobRef(f"context{index}"),
     )
 
 

@@ -26,7 +26,7 @@ def effect(index: int, sign: ev.Sign = "positive", *, avoid: bool = False) -> Ef
         label="NONE",
         avoid=avoid,
         changed=True,
-        context=None,
+        context=ev.BlobRef("context"),
     )
 
 

@@ -22,6 +22,7 @@ def test_the_defaults_are_the_reference_configuration() -> None:
         "rounds": 3,
         "n1": 2,
         "n2": 1,
+        "related_tries": 10,
         "attempts": 3,
     }
 

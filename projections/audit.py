@@ -1,0 +1,129 @@
+"""The causal tree behind a memory: every event of its life under the event that caused it."""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from typing import Any
+
+import attrs
+
+from ..eventlog import events as ev
+from ..eventlog.codec import plain as plain_event
+from ..eventlog.errors import BadInput
+from ..eventlog.log import EventLog, Recorded
+from .store import Memory
+from .telling import tell
+
+
+@attrs.frozen(kw_only=True)
+class Node:
+    """An event of a life, what a model said for it, what else it rests on, what it caused."""
+
+    recorded: Recorded
+    words: tuple[str, ...]
+    evidence: tuple[Recorded, ...]
+    children: tuple[Node, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """The node as JSON data."""
+        return {
+            "position": self.recorded.position,
+            "task_index": self.recorded.task_index,
+            "type": self.recorded.type,
+            "says": tell(self.recorded.event),
+            "event": plain_event(self.recorded.event),
+            "model_said": list(self.words),
+            "evidence": [r.position for r in self.evidence],
+            "caused": [child.plain() for child in self.children],
+        }
+
+
+@attrs.frozen(kw_only=True)
+class Life:
+    """A memory as it stands and everything that made it so.
+
+    ``roots`` are the events of its stream that something outside it caused, in order; ``leading``
+    gives for each root the chain of outside events that led to it, nearest last.
+    """
+
+    memory: Memory
+    roots: tuple[Node, ...]
+    leading: tuple[tuple[Recorded, ...], ...]
+
+    def plain(self) -> dict[str, Any]:
+        """The life as JSON data."""
+        return {
+            "memory": attrs.asdict(self.memory),
+            "life": [
+                {
+                    "led_to_by": [
+                        {"position": r.position, "type": r.type, "says": tell(r.event)}
+                        for r in chain
+                    ],
+                    **root.plain(),
+                }
+                for root, chain in zip(self.roots, self.leading, strict=True)
+            ],
+        }
+
+
+def life(
+    log: EventLog, memory: Memory, *, until: int | None = None, version: int | None = None
+) -> Life:
+    """The life of ``memory``, or of one ``version`` of its body.
+
+    Raises:
+        BadInput: the memory has no such version.
+    """
+    if version is not None and not 1 <= version <= memory.version:
+        raise BadInput(f"{memory.id} has no version {version}; it has 1 to {memory.version}")
+    own = {
+        r.event_id: r
+        for r in log.read(stream=f"memory:{memory.id}", until=until)
+        if version is None or _version_of(r) == version
+    }
+    children: dict[str, list[Recorded]] = {}
+    roots: list[Recorded] = []
+    for recorded in own.values():
+        cause = recorded.causation_id
+        if cause is not None and cause in own:
+            children.setdefault(cause, []).append(recorded)
+        else:
+            roots.append(recorded)
+    return Life(
+        memory=memory,
+        roots=tuple(_node(log, root, children) for root in roots),
+        leading=tuple(tuple(_leading(log, root)) for root in roots),
+    )
+
+
+def _version_of(recorded: Recorded) -> int:
+    return int(getattr(recorded.event, "version", 1))
+
+
+def _node(log: EventLog, recorded: Recorded, children: dict[str, list[Recorded]]) -> Node:
+    cited = [log.by_id(event_id) for event_id in getattr(recorded.event, "evidence", ())]
+    evidence = [r for r in cited if r is not None]
+    return Node(
+        recorded=recorded,
+        words=tuple(_words(log, r.event) for r in evidence if isinstance(r.event, ev.ModelReplied)),
+        evidence=tuple(evidence),
+        children=tuple(_node(log, c, children) for c in children.get(recorded.event_id, ())),
+    )
+
+
+def _words(log: EventLog, reply: ev.ModelReplied) -> str:
+    return log.text(reply.text_blob) if reply.text_blob else reply.text or ""
+
+
+def _leading(log: EventLog, recorded: Recorded) -> Iterator[Recorded]:
+    """The outside chain of causes, oldest first."""
+    chain: list[Recorded] = []
+    cause = recorded.causation_id
+    while cause is not None:
+        found = log.by_id(cause)
+        if found is None:
+            break
+        chain.append(found)
+        cause = found.causation_id
+    return reversed(chain)

@@ -1,0 +1,42 @@
+"""Exact inner-product search over unit vectors (FAISS), rebuilt from recorded embeddings.
+
+A cache, never a source of truth: it only narrows down what the rules then measure exactly.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Collection
+
+import faiss
+import numpy as np
+
+
+class VectorIndex:
+    """Unit vectors by integer key; putting a key again replaces its vector."""
+
+    def __init__(self) -> None:
+        self._vectors: dict[int, bytes] = {}
+        self._index: faiss.IndexIDMap2 | None = None
+
+    def put(self, key: int, vector: bytes) -> None:
+        """Keep ``vector`` (little-endian float32, unit length) under ``key``."""
+        known = self._vectors.get(key)
+        if known == vector:
+            return
+        row = np.frombuffer(vector, "<f4").reshape(1, -1)
+        if self._index is None:
+            self._index = faiss.IndexIDMap2(faiss.IndexFlatIP(row.shape[1]))
+        if known is not None:
+            self._index.remove_ids(np.array([key], dtype=np.int64))
+        self._index.add_with_ids(row, np.array([key], dtype=np.int64))
+        self._vectors[key] = vector
+
+    def nearest(self, vector: bytes, k: int, among: Collection[int]) -> dict[int, bytes]:
+        """Up to ``k`` keys of ``among`` with the largest inner products, and their vectors."""
+        if self._index is None or not among or k <= 0:
+            return {}
+        allowed = np.array(sorted(among), dtype=np.int64)
+        parameters = faiss.SearchParameters(sel=faiss.IDSelectorBatch(allowed))
+        query = np.frombuffer(vector, "<f4").reshape(1, -1)
+        _, keys = self._index.search(query, min(k, len(allowed)), params=parameters)
+        return {int(key): self._vectors[int(key)] for key in keys[0] if key >= 0}

@@ -1,0 +1,51 @@
+"""The demo: two short streams the bundled model can run, and the example that was recorded."""
+
+from __future__ import annotations
+
+import gzip
+from importlib import resources
+from pathlib import Path
+from typing import Any, Final
+
+from ..eventlog.export import import_
+from ..eventlog.log import EventLog
+
+STREAMS: Final[dict[str, dict[str, Any]]] = {
+    "reading": {
+        "benchmark": {"name": "reading", "source": "demo"},
+        "sampling": {"max_tokens": 48},
+    },
+    "pddl": {
+        "benchmark": {
+            "name": "pddl",
+            "problems": "demo",
+            "steps": 8,
+            "worked_example": True,
+            "constrain_actions": True,
+        },
+        "sampling": {"temperature": 1.0, "max_tokens": 48},
+        "tasks": 3,
+    },
+}
+"""The configurations of the two streams, by the name of their log."""
+
+EXAMPLE: Final = "example.jsonl.gz"
+
+
+def finished(log: Path) -> bool:
+    """Whether a log holds a run that reached its end."""
+    if not log.exists():
+        return False
+    with EventLog.open(log) as opened:
+        last = opened.at(opened.head().position)
+        return last is not None and last.type == "RunFinished"
+
+
+def open_recorded(folder: Path) -> Path:
+    """Unpack the example log into ``folder`` unless it is there already; returns its path."""
+    path = folder / "example.db"
+    if not path.exists():
+        packed = resources.files("discernmem.data") / "examples" / EXAMPLE
+        with packed.open("rb") as stream, gzip.open(stream) as lines:
+            import_(lines, path)
+    return path

@@ -1,0 +1,89 @@
+"""What this machine offers to a run, found by looking and not by guessing."""
+
+from __future__ import annotations
+
+import platform
+import shutil
+import sqlite3
+import subprocess
+from collections.abc import Iterator
+from importlib import metadata
+from pathlib import Path
+
+from ..eventlog.errors import DiscernmemError
+
+Finding = tuple[str, str]
+
+
+def examine(folder: Path = Path()) -> Iterator[Finding]:
+    """Name and finding of everything a run depends on, one line each; never raises."""
+    yield "Python", f"{platform.python_version()} on {platform.system()} {platform.machine()}"
+    yield "SQLite", _sqlite()
+    yield "llama.cpp", _llama()
+    yield "device", _device()
+    yield "constrained decoding", _constraints()
+    yield "bundled model", _bundled()
+    yield "embedder", _embedder()
+    yield "sandbox", _sandbox()
+    yield "free disk", f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB in {folder.resolve()}"
+
+
+def _sqlite() -> str:
+    enough = sqlite3.sqlite_version_info >= (3, 38)
+    return sqlite3.sqlite_version + ("" if enough else " — too old, 3.38 or newer is needed")
+
+
+def _llama() -> str:
+    try:
+        return f"llama-cpp-python {metadata.version('llama-cpp-python')}"
+    except metadata.PackageNotFoundError:
+        return "not installed — `pip install 'discernmem[llama]'`, or use a server"
+
+
+def _device() -> str:
+    try:
+        from .models.llama import device
+
+        return f"{device()} computes local models"
+    except (DiscernmemError, ImportError, OSError) as error:
+        return f"none for local models ({error})"
+
+
+def _constraints() -> str:
+    try:
+        return f"llguidance {metadata.version('llguidance')}"
+    except metadata.PackageNotFoundError:
+        return "GBNF (slower; `pip install llguidance`)"
+
+
+def _bundled() -> str:
+    try:
+        from .models.sources import bundled_model
+
+        path = bundled_model()
+        return f"{path.name}, {path.stat().st_size / 2**20:.0f} MiB, checksum right"
+    except (DiscernmemError, OSError) as error:
+        return f"missing — {error}"
+
+
+def _embedder() -> str:
+    try:
+        return f"wordllama {metadata.version('wordllama')}"
+    except metadata.PackageNotFoundError:
+        return "not installed — `pip install wordllama`"
+
+
+def _sandbox() -> str:
+    """Whether bubblewrap really isolates here; no benchmark so far runs model-written code."""
+    bwrap = shutil.which("bwrap")
+    if bwrap is None:
+        return "none — install bubblewrap before running model-written code"
+    tried = subprocess.run(
+        [bwrap, "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "true"],
+        capture_output=True,
+        check=False,
+        timeout=20,
+    )
+    if tried.returncode == 0:
+        return "bubblewrap works (namespaces, no network)"
+    return f"bubblewrap fails here: {tried.stderr.decode(errors='replace').strip()[:120]}"

@@ -1,0 +1,107 @@
+"""The gateway: every word a model says passes here and is on disk before anyone reads it."""
+
+from __future__ import annotations
+
+import attrs
+
+from ..eventlog import events as ev
+from ..eventlog.codec import canonical, digest, digest_json
+from ..eventlog.log import EventLog, Recorded
+from .journal import Journal, Observation
+from .models.base import Model, ModelCall, Reply
+
+INLINE_BYTES = 1024
+"""Longer answers go to a blob."""
+
+
+@attrs.frozen
+class Answered:
+    """A recorded reply: its text and the id of the event that holds it."""
+
+    text: str
+    event_id: str
+
+
+class Gateway:
+    """Asks one model through the journal; offline it needs only the model's fingerprint."""
+
+    def __init__(self, journal: Journal, fingerprint: str, model: Model | None) -> None:
+        self._journal = journal
+        self._fingerprint = fingerprint
+        self._model = model
+
+    def complete(self, call: ModelCall, *, purpose: str, role: str | None, cause: str) -> Answered:
+        """The model's answer to ``call``, from the log when it is recorded there.
+
+        Raises:
+            Infrastructure: the model cannot answer at all.
+        """
+        request = self._request(call)
+
+        def ask() -> Observation:
+            assert self._model is not None
+            return _observation(request, call, self._model.complete(call), purpose, role)
+
+        recorded = self._journal.observe(
+            request,
+            ask,
+            cause=cause,
+            what=f"a reply for {purpose if role is None else f'{purpose} of {role}'}",
+            repeats=purpose == "role",
+        )
+        return Answered(self.text_of(self._journal.log, recorded), recorded.event_id)
+
+    def _request(self, call: ModelCall) -> str:
+        return digest_json(
+            {
+                "kind": "model",
+                "model": self._fingerprint,
+                "messages": [[message.role, message.content] for message in call.messages],
+                "temperature": call.temperature,
+                "top_p": call.top_p,
+                "max_tokens": call.max_tokens,
+                "seed": call.seed,
+                "schema": dict(call.schema) if call.schema is not None else None,
+            }
+        )
+
+    @staticmethod
+    def text_of(log: EventLog, recorded: Recorded) -> str:
+        """The whole text of a recorded reply."""
+        event = recorded.event
+        assert isinstance(event, ev.ModelReplied)
+        return log.text(event.text_blob) if event.text_blob else event.text or ""
+
+
+def _observation(
+    request: str, call: ModelCall, reply: Reply, purpose: str, role: str | None
+) -> Observation:
+    blobs: dict[str, bytes] = {}
+
+    def keep(content: bytes) -> ev.BlobRef:
+        name = digest(content)
+        blobs[name] = content
+        return ev.BlobRef(name)
+
+    text = reply.text.encode()
+    long = len(text) > INLINE_BYTES
+    event = ev.ModelReplied(
+        request=request,
+        purpose=purpose,
+        role=role,
+        messages=tuple(
+            ev.MessageRef(role=message.role, content=keep(message.content.encode()))
+            for message in call.messages
+        ),
+        temperature=float(call.temperature),
+        top_p=float(call.top_p),
+        max_tokens=call.max_tokens,
+        seed=call.seed,
+        schema=keep(canonical(dict(call.schema))) if call.schema is not None else None,
+        text=None if long else reply.text,
+        text_blob=keep(text) if long else None,
+        finish=reply.finish,
+        prompt_tokens=reply.prompt_tokens,
+        completion_tokens=reply.completion_tokens,
+    )
+    return Observation(event, tuple(blobs.values()))

@@ -1,0 +1,212 @@
+"""The journal: the one place where the task cycle meets the log.
+
+The cycle asks the journal for every observation and hands it every conclusion. An observation that
+is recorded under the same request is served from the log; only a miss asks the world, and the
+answer is on disk before the cycle sees it. A conclusion is compared with the next recorded one and
+appended only past the end. Live runs, resuming after a crash and offline replay are this one
+mechanism with the world allowed or refused.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator
+from itertools import count
+from typing import Any
+
+import attrs
+import orjson
+
+from ..eventlog import events as ev
+from ..eventlog.codec import encode
+from ..eventlog.errors import CheckFailed
+from ..eventlog.log import Draft, EventLog, Recorded
+from ..projections import state as states
+
+DERIVED = tuple(name for name, cls in ev.EVENT_TYPES.items() if cls.KIND == "derived")
+
+
+class Divergence(CheckFailed):
+    """A recomputed conclusion differs from the recorded one.
+
+    Attributes:
+        position: position of the recorded event.
+        field: the first field that differs, in the order of the event's definition.
+        recorded: the field's value in the log.
+        recomputed: the value the rules give now.
+    """
+
+    def __init__(
+        self, at: Recorded, field: str, recorded: Any, recomputed: Any, *, where: str = ""
+    ) -> None:
+        self.position = at.position
+        self.field = field
+        self.recorded = recorded
+        self.recomputed = recomputed
+        task = f", task {at.task_index}" if at.task_index is not None else ""
+        super().__init__(
+            f"diverges at event {at.position} ({at.type} in {at.stream_id}{task}{where}): "
+            f"{field} recorded {_short(recorded)}, recomputed {_short(recomputed)}"
+        )
+
+
+class Missing(CheckFailed):
+    """Offline, the cycle asked for an observation the log does not hold."""
+
+
+class EndOfLog(Exception):  # noqa: N818 - control flow, not an error: the recorded part is over
+    """Offline, the cycle went past the last recorded conclusion: all of them agreed."""
+
+
+def _short(value: Any, limit: int = 160) -> str:
+    text = orjson.dumps(value, default=str).decode()
+    return text if len(text) <= limit else text[: limit - 1] + "…"
+
+
+@attrs.frozen
+class Observation:
+    """What the world answered: an observed event and the blobs it cites."""
+
+    event: ev.Event
+    blobs: tuple[bytes, ...] = ()
+
+
+class Journal:
+    """Serves observations and checks conclusions over one log, folding the state as it goes.
+
+    Args:
+        log: open for writing, or for reading when ``offline``.
+        state: the fold of everything up to ``after``.
+        after: position up to which the log is already accounted for.
+        offline: refuse the world.
+        reuse: serve an equal execution from an earlier one; off, every execution is made anew.
+        actor: component and version recorded as the author of new events.
+    """
+
+    def __init__(
+        self,
+        log: EventLog,
+        *,
+        state: states.State,
+        after: int = 0,
+        offline: bool = False,
+        reuse: bool = True,
+        actor: str = "cycle",
+    ) -> None:
+        self.log = log
+        self.state = state
+        self.offline = offline
+        self.reuse = reuse
+        self.confirmed = 0
+        self.task_index: int | None = None
+        self._actor = actor
+        self._expected = log.head().position
+        self._recorded: Iterator[Recorded] = log.read(after=after, types=DERIVED)
+        self._occurrences: dict[str, Iterator[int]] = {}
+
+    def begin_task(self, index: int) -> None:
+        """From here on events belong to the task with this index."""
+        self.task_index = index
+        self._occurrences = {}
+
+    def end_task(self) -> None:
+        """From here on events belong to the run."""
+        self.task_index = None
+
+    def observe(
+        self,
+        request: str,
+        ask: Callable[[], Observation],
+        *,
+        cause: str | None,
+        what: str,
+        stream: str = "",
+        repeats: bool = False,
+    ) -> Recorded:
+        """The recorded answer to ``request``, asking the world if there is none yet.
+
+        Args:
+            request: digest of everything that can change the answer.
+            ask: asks the world; called at most once, never offline.
+            cause: id of the event that led to asking.
+            what: the thing asked for, in words, for the message when it is missing.
+            stream: the stream to look in when it is not the request's own.
+            repeats: whether, without reuse, asking again means answering again.
+
+        Raises:
+            Missing: offline and not recorded.
+        """
+        stream = stream or f"request:{request}"
+        occurrence = self._occurrence(stream) if repeats and not self.reuse else 1
+        recorded = self.log.find(stream, occurrence)
+        if recorded is None:
+            if self.offline:
+                if next(self._recorded, None) is None:
+                    raise EndOfLog
+                raise Missing(
+                    f"{self.log.path}: nothing recorded for {what} (request {request[:12]}); "
+                    "the log is incomplete, or the rules now ask for something else"
+                )
+            answer = ask()
+            recorded = self._append(answer.event, cause, answer.blobs)
+        self.state = states.evolve(self.state, recorded)
+        return recorded
+
+    def _occurrence(self, stream: str) -> int:
+        if stream not in self._occurrences:
+            earlier = self.log.count(stream, before_task=self.task_index)
+            self._occurrences[stream] = count(earlier + 1)
+        return next(self._occurrences[stream])
+
+    def emit(
+        self, event: ev.Event, *, cause: str | None, blobs: tuple[bytes, ...] = ()
+    ) -> Recorded:
+        """Record a conclusion, or confirm that it is the one recorded here.
+
+        Raises:
+            Divergence: the log holds another conclusion at this place.
+            EndOfLog: offline, past the last recorded conclusion.
+        """
+        recorded = next(self._recorded, None)
+        if recorded is None:
+            if self.offline:
+                raise EndOfLog
+            recorded = self._append(event, cause, blobs)
+            self._recorded = iter(())
+        else:
+            self._compare(recorded, event, cause)
+            self.confirmed += 1
+        self.state = states.evolve(self.state, recorded)
+        return recorded
+
+    def _append(self, event: ev.Event, cause: str | None, blobs: tuple[bytes, ...]) -> Recorded:
+        draft = Draft(
+            event=event, task_index=self.task_index, actor=self._actor, cause=cause, blobs=blobs
+        )
+        (recorded,) = self.log.append([draft], expected=self._expected)
+        self._expected = recorded.position
+        return recorded
+
+    def _compare(self, recorded: Recorded, event: ev.Event, cause: str | None) -> None:
+        name = type(event).__name__
+        for field, old, new in (
+            ("type", recorded.type, name),
+            ("stream", recorded.stream_id, event.stream),
+            ("task_index", recorded.task_index, self.task_index),
+        ):
+            if old != new:
+                raise Divergence(recorded, field, old, new)
+        payload = encode(event)
+        if payload != recorded.payload:
+            old, new = orjson.loads(recorded.payload), orjson.loads(payload)
+            for attribute in attrs.fields(type(event)):
+                if old.get(attribute.name) != new[attribute.name]:
+                    raise Divergence(
+                        recorded, attribute.name, old.get(attribute.name), new[attribute.name]
+                    )
+            raise Divergence(recorded, "payload", recorded.payload.decode(), payload.decode())
+        if recorded.causation_id != cause:
+            raise Divergence(recorded, "causation_id", recorded.causation_id, cause)
+
+    def unconfirmed(self) -> int:
+        """How many recorded conclusions the cycle has not reached."""
+        return sum(1 for _ in self._recorded)

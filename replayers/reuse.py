@@ -1,0 +1,351 @@
+"""AssessReuse and RecordAndBLM of Algorithm 1: what a use did, why, and what follows for it."""
+
+from __future__ import annotations
+
+import attrs
+
+from ..decisions import llm
+from ..decisions.attribution import (
+    Attribution,
+    Scope,
+    attribute,
+    effective_scope,
+    needs_diagnosis,
+    supported,
+)
+from ..decisions.boundary import may_generalise, new_avoid, new_uses, qualifying_positive
+from ..decisions.effects import enters_record, paired_effect, sign
+from ..decisions.lifecycle import transition
+from ..eventlog import events as ev
+from ..eventlog.codec import digest
+from ..projections.evidence import Effect
+from ..projections.history import TaskRecord
+from ..projections.store import Memory
+from .executions import Execution
+from .run import Run
+from .showing import shown
+
+
+@attrs.frozen(kw_only=True)
+class Assessment:
+    """The evidence e_u of one use: its pair of executions, its effect, its attribution."""
+
+    memory: Memory
+    task: TaskRecord
+    origin: ev.Origin
+    context: str
+    with_memory: Execution
+    without: Execution
+    effect: float
+    sign: ev.Sign
+    scope: Scope
+    diagnosis: llm.Diagnosis | None
+    attribution: Attribution
+    cause: str
+
+
+def measure(
+    run: Run,
+    memory: Memory,
+    task: TaskRecord,
+    origin: ev.Origin,
+    pair: tuple[Execution, Execution],
+    cause: str,
+) -> tuple[float, ev.Sign, str]:
+    """Record the paired effect of a memory on a task (Eq. 4).
+
+    Returns:
+        effect, sign, and the id of the `EffectMeasured` event.
+    """
+    with_memory, without = pair
+    effect = paired_effect(with_memory.score, without.score)
+    its_sign = sign(effect, run.settings.epsilon)
+    measured = run.emit(
+        ev.EffectMeasured(
+            memory=memory.id,
+            version=memory.version,
+            task=task.id,
+            origin=origin,
+            score_with=with_memory.score,
+            score_without=without.score,
+            effect=effect,
+            sign=its_sign,
+            changed=not with_memory.same_course(without),
+            execution_with=with_memory.request,
+            execution_without=without.request,
+            evidence=(with_memory.event_id, without.event_id),
+        ),
+        cause,
+    )
+    return effect, its_sign, measured.event_id
+
+
+def assess(
+    run: Run, memory: Memory, task: TaskRecord, context: str, origin: ev.Origin, cause: str
+) -> Assessment:
+    """Replay ``task`` with only ``memory`` and with none, and attribute the difference (§3.2)."""
+    without = run.baseline(task.id, cause)
+    with_memory = run.replay(task.id, memory, cause)
+    effect, its_sign, cause = measure(run, memory, task, origin, (with_memory, without), cause)
+    scope, cause = _check_scope(run, memory, task, context, cause)
+    diagnosis = None
+    defect_supported = False
+    if needs_diagnosis(its_sign, scope):
+        diagnosis, defect_supported, cause = _diagnose(
+            run, memory, task, with_memory, without, cause
+        )
+    attribution = attribute(its_sign, scope, defect_supported)
+    attributed = run.emit(
+        ev.UseAttributed(
+            memory=memory.id,
+            version=memory.version,
+            task=task.id,
+            label=attribution.label,
+            reason=attribution.reason,
+        ),
+        cause,
+    )
+    return Assessment(
+        memory=memory,
+        task=task,
+        origin=origin,
+        context=context,
+        with_memory=with_memory,
+        without=without,
+        effect=effect,
+        sign=its_sign,
+        scope=scope,
+        diagnosis=diagnosis,
+        attribution=attribution,
+        cause=attributed.event_id,
+    )
+
+
+def _check_scope(
+    run: Run, memory: Memory, task: TaskRecord, context: str, cause: str
+) -> tuple[Scope, str]:
+    answer = run.decider.decide(
+        llm.SCOPE,
+        llm.ScopeFacts(
+            role=memory.owner,
+            contexts=(context,),
+            body=memory.body,
+            use_when=memory.use_texts,
+            avoid_when=memory.avoid_texts,
+        ),
+        role=memory.owner,
+        cause=cause,
+    )
+    scope = effective_scope(answer.value, memory.use_texts, memory.avoid_texts)
+    content = context.encode()
+    checked = run.emit(
+        ev.ScopeChecked(
+            memory=memory.id,
+            version=memory.version,
+            task=task.id,
+            context=ev.BlobRef(digest(content)),
+            use=scope.use,
+            avoid=scope.avoid,
+            boundary=scope.boundary,
+            fallback=answer.fallback,
+            replies=answer.replies,
+            evidence=answer.evidence,
+        ),
+        cause,
+        content,
+    )
+    return scope, checked.event_id
+
+
+def _diagnose(
+    run: Run,
+    memory: Memory,
+    task: TaskRecord,
+    with_memory: Execution,
+    without: Execution,
+    cause: str,
+) -> tuple[llm.Diagnosis, bool, str]:
+    facts = llm.DiagnosisFacts(
+        role=memory.owner,
+        task_text=run.text_of(task),
+        body=memory.body,
+        use_when=memory.use_texts,
+        avoid_when=memory.avoid_texts,
+        steps_with=shown(with_memory),
+        steps_without=shown(without),
+        score_with=with_memory.score,
+        score_without=without.score,
+    )
+    answer = run.decider.decide(llm.DIAGNOSIS, facts, role=memory.owner, cause=cause)
+    found = answer.value
+    holds, problem = supported(found.defect, found.description, found.cited, facts.displayed_ids)
+    diagnosed = run.emit(
+        ev.ContentDiagnosed(
+            memory=memory.id,
+            version=memory.version,
+            task=task.id,
+            defect=found.defect,
+            description=found.description,
+            cited=found.cited,
+            supported=holds,
+            problem=problem,
+            fallback=answer.fallback,
+            replies=answer.replies,
+            evidence=answer.evidence,
+        ),
+        cause,
+    )
+    return found, holds, diagnosed.event_id
+
+
+def record_and_learn(run: Run, assessment: Assessment) -> None:
+    """Record the effect, grow the boundary, apply the lifecycle (RecordAndBLM; Eq. 12, A.1)."""
+    memory, task = assessment.memory, assessment.task
+    effects = run.state.evidence.of(memory.id, memory.version)
+    if not enters_record(task.id, memory.source_task, effects):
+        return
+    recorded = record_effect(
+        run,
+        memory,
+        task,
+        assessment.origin,
+        assessment.effect,
+        assessment.sign,
+        assessment.attribution.label,
+        avoid=assessment.scope.avoid,
+        changed=not assessment.with_memory.same_course(assessment.without),
+        context=_learnable_context(assessment),
+        cause=assessment.cause,
+    )
+    boundary = new_avoid(memory.avoid_texts, assessment.attribution)
+    if boundary is not None:
+        _add_condition(run, memory, "avoid_when", boundary, "scope check", assessment.cause)
+    effects = run.state.evidence.of(memory.id, memory.version)
+    if may_generalise(effects[-1], effects, run.settings.n_plus):
+        _generalise(run, run.state.store[memory.id], effects, recorded)
+    apply_lifecycle(run, memory.id, recorded, attached=assessment.origin == "attachment")
+
+
+def _learnable_context(assessment: Assessment) -> ev.BlobRef | None:
+    """The context as evidence for use conditions; none if nobody could say whether it fits."""
+    if not assessment.scope.known:
+        return None
+    return ev.BlobRef(digest(assessment.context.encode()))
+
+
+def record_effect(
+    run: Run,
+    memory: Memory,
+    task: TaskRecord,
+    origin: ev.Origin,
+    effect: float,
+    its_sign: ev.Sign,
+    label: ev.Label,
+    *,
+    avoid: bool,
+    changed: bool,
+    context: ev.BlobRef | None,
+    cause: str,
+) -> str:
+    """Enter an effect into the record E of the memory's version; returns the event's id."""
+    return run.emit(
+        ev.EffectRecorded(
+            memory=memory.id,
+            version=memory.version,
+            task=task.id,
+            origin=origin,
+            effect=effect,
+            sign=its_sign,
+            label=label,
+            avoid=avoid,
+            changed=changed,
+            context=context,
+        ),
+        cause,
+    ).event_id
+
+
+def _generalise(run: Run, memory: Memory, effects: tuple[Effect, ...], cause: str) -> None:
+    positive = qualifying_positive(effects)
+    contexts = tuple(run.journal.log.text(e.context) for e in positive if e.context is not None)
+    answer = run.decider.decide(
+        llm.GENERALISATION,
+        llm.GeneralisationFacts(
+            role=memory.owner,
+            body=memory.body,
+            use_when=memory.use_texts,
+            avoid_when=memory.avoid_texts,
+            contexts=contexts,
+        ),
+        role=memory.owner,
+        cause=cause,
+    )
+    generalised = run.emit(
+        ev.UseConditionsGeneralised(
+            memory=memory.id,
+            version=memory.version,
+            tasks=tuple(effect.task for effect in positive),
+            returned=answer.value,
+            fallback=answer.fallback,
+            replies=answer.replies,
+            evidence=(*answer.evidence, *(effect.event_id for effect in positive)),
+        ),
+        cause,
+    )
+    for text in new_uses(memory.use_texts, answer.value):
+        _add_condition(run, memory, "use_when", text, "generalisation", generalised.event_id)
+
+
+def _add_condition(
+    run: Run, memory: Memory, kind: ev.ConditionKind, text: str, source: str, cause: str
+) -> None:
+    run.emit(
+        ev.ConditionAdded(
+            memory=memory.id, version=memory.version, kind=kind, text=text, source=source
+        ),
+        cause,
+    )
+
+
+def apply_lifecycle(
+    run: Run,
+    memory_id: str,
+    cause: str,
+    *,
+    attached: bool = False,
+    repair_failed: bool = False,
+    repaired: Memory | None = None,
+) -> None:
+    """Apply the first rule of A.1 that holds now, if any.
+
+    Args:
+        run: the run.
+        memory_id: whose lifecycle.
+        cause: id of the event of the outcome.
+        attached: the newest effect came from an attachment.
+        repair_failed: a reuse-triggered repair just failed.
+        repaired: the parent, when a repair was just committed; its record is the evidence.
+    """
+    memory = run.state.store[memory_id]
+    version = repaired.version if repaired else memory.version
+    change = transition(
+        memory.state,
+        run.state.evidence.of(memory_id, version),
+        epsilon=run.settings.epsilon,
+        repair_failed=repair_failed,
+        repair_committed=repaired is not None,
+        attached=attached,
+    )
+    if change is None:
+        return
+    run.emit(
+        ev.StateChanged(
+            memory=memory_id,
+            version=memory.version,
+            before=memory.state,
+            after=change.after,
+            rule=change.rule,
+            evidence=change.evidence,
+        ),
+        cause,
+    )

@@ -1,0 +1,101 @@
+"""What one task cycle works with: the journal, the settings, and the means to ask the world."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+import attrs
+
+from ..decisions.retrieval import text_of
+from ..decisions.settings import Settings
+from ..eventlog import events as ev
+from ..eventlog.log import Recorded
+from ..projections.history import TaskRecord
+from ..projections.state import State
+from ..projections.store import Memory
+from .deciding import Decider
+from .embeddings import Embeddings, Neighbours
+from .executions import Execution, Executions, read_execution
+from .journal import Journal
+
+
+@attrs.define
+class Run:
+    """A run in progress, live or offline.
+
+    ``asked`` counts the team executions of the plain algorithm in the current task; how many of
+    them had to be made is for the log to say.
+    """
+
+    journal: Journal
+    settings: Settings
+    roles: tuple[str, ...]
+    executions: Executions
+    decider: Decider
+    embeddings: Embeddings
+    memory_neighbours: Neighbours = attrs.field(init=False)
+    task_neighbours: Neighbours = attrs.field(init=False)
+    asked: int = 0
+    _baseline: Execution | None = None
+
+    def __attrs_post_init__(self) -> None:
+        self.memory_neighbours = Neighbours(self.embeddings)
+        self.task_neighbours = Neighbours(self.embeddings)
+
+    @property
+    def state(self) -> State:
+        """The state after the newest event."""
+        return self.journal.state
+
+    def begin_task(self, index: int) -> None:
+        """Start counting and remembering anew."""
+        self.asked = 0
+        self._baseline = None
+        self.journal.begin_task(index)
+
+    def emit(self, event: ev.Event, cause: str, *blobs: bytes) -> Recorded:
+        """Record a conclusion."""
+        return self.journal.emit(event, cause=cause, blobs=blobs)
+
+    def replay(self, task: str, memory: Memory | None, cause: str) -> Execution:
+        """An execution with only ``memory``, or with none."""
+        self.asked += 1
+        supplied = {memory.owner: (memory,)} if memory else {}
+        return self.executions.replay(task, supplied, cause=cause)
+
+    def baseline(self, task: str, cause: str) -> Execution:
+        """The no-memory execution of the current task, shared by all its assessments."""
+        if self._baseline is None:
+            self._baseline = self.replay(task, None, cause)
+        return self._baseline
+
+    def source_execution(self, memory: Memory) -> Execution:
+        """The execution a memory was extracted from."""
+        recorded = self.journal.log.find(f"request:{memory.source_execution}")
+        assert recorded is not None
+        return read_execution(self.journal, recorded)
+
+    def text_of(self, task: TaskRecord) -> str:
+        """The text of a task."""
+        return self.journal.log.text(task.text)
+
+    def similar_memories(
+        self, query: str, k: int, memories: Sequence[Memory], cause: str
+    ) -> dict[str, float]:
+        """Cosines of ``query`` with the nearest of ``memories``, by memory id."""
+        near = self.memory_neighbours.similarities(
+            query,
+            k,
+            {m.number: lambda m=m: text_of(m.body, m.use_texts) for m in memories},
+            cause=cause,
+        )
+        return {f"m{number}": similarity for number, similarity in near.items()}
+
+    def similar_tasks(
+        self, query: str, k: int, tasks: Sequence[TaskRecord], cause: str
+    ) -> dict[str, float]:
+        """Cosines of ``query`` with the nearest of ``tasks``, by task id."""
+        near = self.task_neighbours.similarities(
+            query, k, {t.index: lambda t=t: self.text_of(t) for t in tasks}, cause=cause
+        )
+        return {self.state.history.order[index]: cosine for index, cosine in near.items()}
