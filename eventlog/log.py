@@ -61,7 +61,7 @@ class EventLog:
             self._reader = files.Reader(path)
         else:
             self._connection = files.connect_writing(path)
-        meta = dict(self._rows("select key, value from log_meta"))
+        meta: dict[str, str] = dict(self._rows("select key, value from log_meta"))
         self.log_id = str(meta.get("log_id"))
         self.run = str(meta.get("run"))
 

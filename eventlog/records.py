@@ -5,7 +5,8 @@ from __future__ import annotations
 import attrs
 
 from . import chain
-from .codec import citations, decode, digest, digest_json, encode
+from .citations import citations
+from .codec import decode, digest, digest_json, encode
 from .errors import BadInput
 from .events import Event
 
