@@ -61,7 +61,7 @@ class EventLog:
             self._reader = files.Reader(path)
         else:
             self._connection = files.connect_writing(path)
-        meta: dict[str, str] = dict(self._rows("select key, value from log_meta"))
+        meta: dict[str, str] = dict(self.rows("select key, value from log_meta"))
         self.log_id = str(meta.get("log_id"))
         self.run = str(meta.get("run"))
 
@@ -124,7 +124,7 @@ class EventLog:
             raise
 
     def _check(self) -> None:
-        newest = self._rows("select type, max(schema_version) from events group by type")
+        newest = self.rows("select type, max(schema_version) from events group by type")
         for type_name, schema_version in newest:
             try:
                 event_class(type_name, schema_version)
@@ -251,7 +251,7 @@ class EventLog:
     ) -> Iterator[Recorded]:
         sql = f"select {_COLUMNS} from events where {where} order by position limit {_PAGE}"
         while True:
-            rows = self._rows(sql, (after, last, *parameters))
+            rows = self.rows(sql, (after, last, *parameters))
             for row in rows:
                 yield self._recorded(row)
             if len(rows) < _PAGE:
@@ -288,7 +288,7 @@ class EventLog:
             sha256 = bytes.fromhex(sha256_hex)
         except ValueError:
             raise BadInput(f"{sha256_hex!r} is not a SHA-256 in hex") from None
-        rows = self._rows("select codec, size, content from blobs where sha256 = ?", (sha256,))
+        rows = self.rows("select codec, size, content from blobs where sha256 = ?", (sha256,))
         if not rows:
             raise BadInput(f"{self.path} has no blob {sha256_hex[:12]}")
         codec, size, packed = rows[0]
@@ -311,9 +311,11 @@ class EventLog:
             position = self._number("select coalesce(max(position), 0) from events")
         hash_ = chain.genesis(self.log_id)
         if position != 0:
-            rows = self._rows("select hash from events where position = ?", (position,))
+            rows = self.rows("select hash from events where position = ?", (position,))
             if not rows:
                 raise BadInput(f"{self.path} has no event at position {position}")
+            if not isinstance(rows[0][0], bytes):
+                raise LogError(f"{self.path}: event {position}: its hash is damaged; run verify")
             hash_ = rows[0][0]
         return Head(chain.origin(self.log_id), position, hash_.hex())
 
@@ -335,7 +337,12 @@ class EventLog:
 
     # -- rows ----------------------------------------------------------------------------------
 
-    def _rows(self, sql: str, parameters: Sequence[object] = ()) -> list[files.Row]:
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[files.Row]:
+        """All rows of a query over the schema and views of the file.
+
+        Raises:
+            LogError: the file is damaged.
+        """
         with _reported(self.path):
             if self._reader is not None:
                 return self._reader.rows(sql, parameters)
@@ -344,10 +351,10 @@ class EventLog:
             return self._connection.execute(sql, parameters).fetchall()
 
     def _number(self, sql: str, *parameters: object) -> int:
-        return int(self._rows(sql, parameters)[0][0])
+        return int(self.rows(sql, parameters)[0][0])
 
     def _one(self, where: str, *parameters: object) -> Recorded | None:
-        rows = self._rows(f"select {_COLUMNS} from events where {where}", parameters)
+        rows = self.rows(f"select {_COLUMNS} from events where {where}", parameters)
         return self._recorded(rows[0]) if rows else None
 
     def _recorded(self, row: files.Row) -> Recorded:
