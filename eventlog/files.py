@@ -4,14 +4,15 @@ from __future__ import annotations
 
 import os
 import sqlite3
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from importlib import resources
 from pathlib import Path
 from typing import Any
 
 from .chain import HASH, genesis
 from .codec import ENCODER
-from .errors import BadInput, LogError
+from .errors import BadInput, Conflict, Infrastructure, LogError
 
 APPLICATION_ID = 0x44534D4D
 """``DSMM`` in the header of every log, so that `file` and we can tell what it is."""
@@ -29,14 +30,27 @@ Row = tuple[Any, ...]
 # -- making ------------------------------------------------------------------------------------
 
 
-def make(path: Path, *, log_id: str, created_at: str, run: str) -> None:
-    """Make an empty log at ``path``, which appears there whole or not at all."""
+def refuse_taken(path: Path) -> None:
+    """Refuse to make a log where something is that it would replace or be mixed up with.
+
+    Raises:
+        BadInput: there is a file, or what SQLite left of one.
+    """
     if path.exists():
         raise BadInput(f"{path} exists; choose another path, or open it to go on")
     wal = wal_of(path)
     if _size(wal):
         # SQLite would replay it into the new file.
         raise BadInput(f"{wal} is left from a log that was at {path.name}; move it away first")
+
+
+def make(path: Path, *, log_id: str, created_at: str, run: str) -> None:
+    """Make an empty log at ``path``, which appears there whole or not at all.
+
+    Raises:
+        BadInput: the path is taken.
+    """
+    refuse_taken(path)
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     try:
@@ -202,3 +216,26 @@ class Reader:
     def close(self) -> None:
         """Close the connection."""
         self._connection.close()
+
+
+# -- failing ------------------------------------------------------------------------------------
+
+
+@contextmanager
+def reported(path: Path) -> Iterator[None]:
+    """Tell errors of SQLite and the disk in our words."""
+    try:
+        yield
+    except sqlite3.ProgrammingError:
+        raise
+    except sqlite3.IntegrityError as error:
+        raise Conflict(f"{path}: refused by the log's guards: {error}; nothing written") from None
+    except sqlite3.OperationalError as error:
+        raise Infrastructure(
+            f"{path}: {error}; nothing of this step was written: make room or free the file, "
+            "then resume"
+        ) from None
+    except sqlite3.DatabaseError as error:
+        raise LogError(f"{path} is damaged: {error}; run verify, and restore a copy") from None
+    except OSError as error:
+        raise Infrastructure(f"{path}: {error.strerror}; make room or free the file") from None

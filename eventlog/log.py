@@ -9,31 +9,23 @@ from __future__ import annotations
 import os
 import sqlite3
 import uuid
-from collections.abc import Callable, Collection, Iterator, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from . import chain, files
-from .blobs import unpack
+from . import files
 from .chain import Head
-from .codec import decode
-from .errors import BadInput, Conflict, Infrastructure, LogError
+from .errors import BadInput, LogError
 from .lock import WriterLock
+from .reading import Readable
 from .records import Draft, Prepared, Recorded, prepare
 from .upcasters import event_class
 from .writing import match, write
 
 __all__ = ["Draft", "EventLog", "Head", "Recorded", "utc_now"]
-
-_PAGE = 1000
-
-_COLUMNS = (
-    "position, event_id, stream_id, stream_version, type, schema_version, task_index, recorded_at,"
-    " actor, causation_id, correlation_id, cast(payload as blob), hash"
-)
 
 
 def utc_now() -> datetime:
@@ -41,11 +33,10 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class EventLog:
+class EventLog(Readable):
     """A log file, opened to read or, by one process at a time, to write.
 
-    Not to be used across a fork. ``path`` is the file, ``run`` the name of the run it records,
-    ``log_id`` what tells it from every other log.
+    Not to be used across a fork.
     """
 
     def __init__(
@@ -61,7 +52,11 @@ class EventLog:
             self._reader = files.Reader(path)
         else:
             self._connection = files.connect_writing(path)
-        meta: dict[str, str] = dict(self.rows("select key, value from log_meta"))
+        try:
+            meta: dict[str, str] = dict(self.rows("select key, value from log_meta"))
+        except BaseException:
+            self._disconnect()
+            raise
         self.log_id = str(meta.get("log_id"))
         self.run = str(meta.get("run"))
 
@@ -80,7 +75,7 @@ class EventLog:
             raise BadInput(f"{run!r} cannot name a run; give it a printable name")
         lock = WriterLock(path)
         try:
-            with _reported(path):
+            with files.reported(path):
                 files.make(path, log_id=uuid.uuid4().hex, created_at=_stamp(clock()), run=run)
                 return cls(path, lock=lock, clock=clock)
         except BaseException:
@@ -113,11 +108,15 @@ class EventLog:
         files.check_file(path)
         lock = WriterLock(path) if write else None
         try:
-            with _reported(path):
+            with files.reported(path):
                 log = cls(path, lock=lock, clock=clock)
+            try:
                 if check:
                     log._check()
-                return log
+            except BaseException:
+                log._disconnect()
+                raise
+            return log
         except BaseException:
             if lock is not None:
                 lock.release()
@@ -129,7 +128,6 @@ class EventLog:
             try:
                 event_class(type_name, schema_version)
             except LogError as error:
-                self._disconnect()
                 raise LogError(f"{self.path}: {error}") from None
 
     def __enter__(self) -> Self:
@@ -150,7 +148,7 @@ class EventLog:
         """
         try:
             if self._lock is not None and self._connection is not None:
-                with _reported(self.path):
+                with files.reported(self.path):
                     self._connection.execute("pragma wal_checkpoint(truncate)")
                     head = self.head().to_text()
                     files.replace_text(self.path.with_name(self.path.name + ".head"), head)
@@ -164,7 +162,16 @@ class EventLog:
         for connection in (self._reader, self._connection):
             if connection is not None:
                 connection.close()
-        self._connection = None
+        self._reader, self._connection = None, None
+
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[files.Row]:
+        """As `Readable.rows`, which see."""
+        with files.reported(self.path):
+            if self._reader is not None:
+                return self._reader.rows(sql, parameters)
+            if self._connection is None:
+                raise BadInput(f"{self.path} is closed")
+            return self._connection.execute(sql, parameters).fetchall()
 
     # -- writing -------------------------------------------------------------------------------
 
@@ -208,7 +215,7 @@ class EventLog:
             raise BadInput(f"{self.path} is opened to read; open it with write=True to append")
         if os.getpid() != self._process:
             raise BadInput(f"{self.path} was opened by another process; open it after forking")
-        with _reported(self.path):
+        with files.reported(self.path):
             connection.execute("begin immediate")
             try:
                 yield connection
@@ -218,185 +225,7 @@ class EventLog:
                     connection.execute("rollback")
                 raise
 
-    # -- reading -------------------------------------------------------------------------------
-
-    def read(
-        self,
-        *,
-        after: int = 0,
-        until: int | None = None,
-        types: Collection[str] | None = None,
-        stream: str | None = None,
-    ) -> Iterator[Recorded]:
-        """Events in order, a page at a time: nothing is held open while the caller works.
-
-        Args:
-            after: only events behind this position.
-            until: only events up to this position; by default those there are at the call.
-            types: only events of these types.
-            stream: only events of this stream.
-        """
-        last = self.head().position if until is None else until
-        where, parameters = "position > ? and position <= ?", []
-        if stream is not None:
-            where, parameters = f"{where} and stream_id = ?", [stream]
-        if types is not None:
-            # The plus keeps SQLite on the table, in order: one pass however many pages.
-            where += f" and +type in ({', '.join('?' * len(types))})"
-            parameters += sorted(types)
-        return self._pages(where, parameters, after, last)
-
-    def _pages(
-        self, where: str, parameters: list[str], after: int, last: int
-    ) -> Iterator[Recorded]:
-        sql = f"select {_COLUMNS} from events where {where} order by position limit {_PAGE}"
-        while True:
-            rows = self.rows(sql, (after, last, *parameters))
-            for row in rows:
-                yield self._recorded(row)
-            if len(rows) < _PAGE:
-                return
-            after = rows[-1][0]
-
-    def at(self, position: int) -> Recorded | None:
-        """The event at a position."""
-        return self._one("position = ?", position)
-
-    def by_id(self, event_id: str) -> Recorded | None:
-        """The event with an id."""
-        return self._one("event_id = ?", event_id)
-
-    def find(self, stream_id: str, stream_version: int = 1) -> Recorded | None:
-        """The event with this version in a stream; versions count from 1."""
-        return self._one("stream_id = ? and stream_version = ?", stream_id, stream_version)
-
-    def count(self, stream_id: str, before_task: int | None = None) -> int:
-        """How many events a stream has, of tasks before ``before_task`` and outside tasks."""
-        sql = "select count(*) from events where stream_id = ?"
-        if before_task is None:
-            return self._number(sql, stream_id)
-        return self._number(f"{sql} and coalesce(task_index, 0) < ?", stream_id, before_task)
-
-    def blob(self, sha256_hex: str) -> bytes:
-        """The content with this SHA-256.
-
-        Raises:
-            BadInput: the log has none.
-            LogError: it is damaged.
-        """
-        try:
-            sha256 = bytes.fromhex(sha256_hex)
-        except ValueError:
-            raise BadInput(f"{sha256_hex!r} is not a SHA-256 in hex") from None
-        rows = self.rows("select codec, size, content from blobs where sha256 = ?", (sha256,))
-        if not rows:
-            raise BadInput(f"{self.path} has no blob {sha256_hex[:12]}")
-        codec, size, packed = rows[0]
-        try:
-            return unpack(codec, size, packed, sha256)
-        except LogError as error:
-            raise LogError(f"{self.path}: {error}") from None
-
-    def text(self, sha256_hex: str) -> str:
-        """The text with this SHA-256; as `blob`."""
-        return self.blob(sha256_hex).decode()
-
-    def head(self, position: int | None = None) -> Head:
-        """The head of the log, or the head it had when it ended at ``position``.
-
-        Raises:
-            BadInput: it never ended there.
-        """
-        if position is None:
-            position = self._number("select coalesce(max(position), 0) from events")
-        hash_ = chain.genesis(self.log_id)
-        if position != 0:
-            rows = self.rows("select hash from events where position = ?", (position,))
-            if not rows:
-                raise BadInput(f"{self.path} has no event at position {position}")
-            if not isinstance(rows[0][0], bytes):
-                raise LogError(f"{self.path}: event {position}: its hash is damaged; run verify")
-            hash_ = rows[0][0]
-        return Head(chain.origin(self.log_id), position, hash_.hex())
-
-    def position_at_task(self, task_index: int) -> int:
-        """Position of the last event of the tasks up to this one; 0: the last before any task."""
-        found = self._number(
-            "select coalesce(max(position), 0) from events where task_index <= ?", task_index
-        )
-        if found:
-            return found
-        first = self._number(
-            "select coalesce(min(position), 0) from events where task_index is not null"
-        )
-        return first - 1 if first else self.head().position
-
-    def last_task(self) -> int:
-        """The highest task index there is, 0 when there is none."""
-        return self._number("select coalesce(max(task_index), 0) from events")
-
-    # -- rows ----------------------------------------------------------------------------------
-
-    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[files.Row]:
-        """All rows of a query over the schema and views of the file.
-
-        Raises:
-            LogError: the file is damaged.
-        """
-        with _reported(self.path):
-            if self._reader is not None:
-                return self._reader.rows(sql, parameters)
-            if self._connection is None:
-                raise BadInput(f"{self.path} is closed")
-            return self._connection.execute(sql, parameters).fetchall()
-
-    def _number(self, sql: str, *parameters: object) -> int:
-        return int(self.rows(sql, parameters)[0][0])
-
-    def _one(self, where: str, *parameters: object) -> Recorded | None:
-        rows = self.rows(f"select {_COLUMNS} from events where {where}", parameters)
-        return self._recorded(rows[0]) if rows else None
-
-    def _recorded(self, row: files.Row) -> Recorded:
-        try:
-            return Recorded(
-                position=row[0],
-                event_id=row[1],
-                stream_id=row[2],
-                stream_version=row[3],
-                type=row[4],
-                schema_version=row[5],
-                task_index=row[6],
-                recorded_at=row[7],
-                actor=row[8],
-                causation_id=row[9],
-                correlation_id=row[10],
-                payload=row[11],
-                hash=row[12].hex(),
-                event=decode(row[4], row[5], row[11]),
-            )
-        except (LogError, AttributeError, TypeError) as error:
-            raise LogError(f"{self.path}: event {row[0]}: {error}") from None
-
 
 def _stamp(time: datetime) -> str:
     """Fixed-width UTC, so that the order of texts is the order of times."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")
-
-
-@contextmanager
-def _reported(path: Path) -> Iterator[None]:
-    """Tell errors of SQLite and the disk in our words."""
-    try:
-        yield
-    except sqlite3.IntegrityError as error:
-        raise Conflict(f"{path}: refused by the log's guards: {error}; nothing written") from None
-    except sqlite3.OperationalError as error:
-        raise Infrastructure(
-            f"{path}: {error}; nothing of this step was written: make room or free the file, "
-            "then resume"
-        ) from None
-    except sqlite3.DatabaseError as error:
-        raise LogError(f"{path} is damaged: {error}; run verify, and restore a copy") from None
-    except OSError as error:
-        raise Infrastructure(f"{path}: {error.strerror}; make room or free the file") from None

@@ -1,0 +1,184 @@
+"""Questions to a log: events in order, by place, by id, by stream, and blobs by digest."""
+
+from __future__ import annotations
+
+from abc import ABC, abstractmethod
+from collections.abc import Collection, Iterator, Sequence
+from pathlib import Path
+
+from . import chain, files
+from .blobs import unpack
+from .chain import Head
+from .codec import decode
+from .errors import BadInput, LogError
+from .records import Recorded
+
+_PAGE = 1000
+
+_COLUMNS = (
+    "position, event_id, stream_id, stream_version, type, schema_version, task_index, recorded_at,"
+    " actor, causation_id, correlation_id, cast(payload as blob), hash"
+)
+
+
+class Readable(ABC):
+    """A log that can be asked.
+
+    ``path`` is the file, ``run`` the name of the run it records, ``log_id`` what tells it from
+    every other log.
+    """
+
+    path: Path
+    run: str
+    log_id: str
+
+    @abstractmethod
+    def rows(self, sql: str, parameters: Sequence[object] = ()) -> list[files.Row]:
+        """All rows of a query over the schema and views of the file.
+
+        Raises:
+            LogError: the file is damaged.
+        """
+
+    def read(
+        self,
+        *,
+        after: int = 0,
+        until: int | None = None,
+        types: Collection[str] | None = None,
+        stream: str | None = None,
+    ) -> Iterator[Recorded]:
+        """Events in order, a page at a time: nothing is held open while the caller works.
+
+        Args:
+            after: only events behind this position.
+            until: only events up to this position; by default those there are at the call.
+            types: only events of these types.
+            stream: only events of this stream.
+        """
+        last = self.head().position if until is None else until
+        where, parameters = "position > ? and position <= ?", []
+        if stream is not None:
+            where, parameters = f"{where} and stream_id = ?", [stream]
+        if types is not None:
+            # The plus keeps SQLite on the table, in order: one pass however many pages.
+            where += f" and +type in ({', '.join('?' * len(types))})"
+            parameters += sorted(types)
+        return self._pages(where, parameters, after, last)
+
+    def _pages(
+        self, where: str, parameters: list[str], after: int, last: int
+    ) -> Iterator[Recorded]:
+        sql = f"select {_COLUMNS} from events where {where} order by position limit {_PAGE}"
+        while True:
+            rows = self.rows(sql, (after, last, *parameters))
+            for row in rows:
+                yield self._recorded(row)
+            if len(rows) < _PAGE:
+                return
+            after = rows[-1][0]
+
+    def at(self, position: int) -> Recorded | None:
+        """The event at a position."""
+        return self._one("position = ?", position)
+
+    def by_id(self, event_id: str) -> Recorded | None:
+        """The event with an id."""
+        return self._one("event_id = ?", event_id)
+
+    def find(self, stream_id: str, stream_version: int = 1) -> Recorded | None:
+        """The event with this version in a stream; versions count from 1."""
+        return self._one("stream_id = ? and stream_version = ?", stream_id, stream_version)
+
+    def count(self, stream_id: str, before_task: int | None = None) -> int:
+        """How many events a stream has, of tasks before ``before_task`` and outside tasks."""
+        sql = "select count(*) from events where stream_id = ?"
+        if before_task is None:
+            return self._number(sql, stream_id)
+        return self._number(f"{sql} and coalesce(task_index, 0) < ?", stream_id, before_task)
+
+    def blob(self, sha256_hex: str) -> bytes:
+        """The content with this SHA-256.
+
+        Raises:
+            BadInput: the log has none.
+            LogError: it is damaged.
+        """
+        try:
+            sha256 = bytes.fromhex(sha256_hex)
+        except ValueError:
+            raise BadInput(f"{sha256_hex!r} is not a SHA-256 in hex") from None
+        rows = self.rows("select codec, size, content from blobs where sha256 = ?", (sha256,))
+        if not rows:
+            raise BadInput(f"{self.path} has no blob {sha256_hex[:12]}")
+        codec, size, packed = rows[0]
+        try:
+            return unpack(codec, size, packed, sha256)
+        except LogError as error:
+            raise LogError(f"{self.path}: {error}") from None
+
+    def text(self, sha256_hex: str) -> str:
+        """The text with this SHA-256; as `blob`."""
+        return self.blob(sha256_hex).decode()
+
+    def head(self, position: int | None = None) -> Head:
+        """The head of the log, or the head it had when it ended at ``position``.
+
+        Raises:
+            BadInput: it never ended there.
+        """
+        if position is None:
+            position = self._number("select coalesce(max(position), 0) from events")
+        hash_ = chain.genesis(self.log_id)
+        if position != 0:
+            rows = self.rows("select hash from events where position = ?", (position,))
+            if not rows:
+                raise BadInput(f"{self.path} has no event at position {position}")
+            if not isinstance(rows[0][0], bytes):
+                raise LogError(f"{self.path}: event {position}: its hash is damaged; run verify")
+            hash_ = rows[0][0]
+        return Head(chain.origin(self.log_id), position, hash_.hex())
+
+    def position_at_task(self, task_index: int) -> int:
+        """Position of the last event of the tasks up to this one; 0: the last before any task."""
+        found = self._number(
+            "select coalesce(max(position), 0) from events where task_index <= ?", task_index
+        )
+        if found:
+            return found
+        first = self._number(
+            "select coalesce(min(position), 0) from events where task_index is not null"
+        )
+        return first - 1 if first else self.head().position
+
+    def last_task(self) -> int:
+        """The highest task index there is, 0 when there is none."""
+        return self._number("select coalesce(max(task_index), 0) from events")
+
+    def _number(self, sql: str, *parameters: object) -> int:
+        return int(self.rows(sql, parameters)[0][0])
+
+    def _one(self, where: str, *parameters: object) -> Recorded | None:
+        rows = self.rows(f"select {_COLUMNS} from events where {where}", parameters)
+        return self._recorded(rows[0]) if rows else None
+
+    def _recorded(self, row: files.Row) -> Recorded:
+        try:
+            return Recorded(
+                position=row[0],
+                event_id=row[1],
+                stream_id=row[2],
+                stream_version=row[3],
+                type=row[4],
+                schema_version=row[5],
+                task_index=row[6],
+                recorded_at=row[7],
+                actor=row[8],
+                causation_id=row[9],
+                correlation_id=row[10],
+                payload=row[11],
+                hash=row[12].hex(),
+                event=decode(row[4], row[5], row[11]),
+            )
+        except (LogError, AttributeError, TypeError) as error:
+            raise LogError(f"{self.path}: event {row[0]}: {error}") from None
