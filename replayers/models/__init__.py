@@ -1,0 +1,98 @@
+"""Language models and embedders, opened by a short specification.
+
+Importing this loads neither llama.cpp nor numpy nor a network client; opening a model does.
+"""
+
+from __future__ import annotations
+
+from typing import Literal
+
+from ...eventlog.errors import BadInput
+from .base import Card, Embedder, Message, Model, ModelCall, Reply
+
+__all__ = [
+    "Card",
+    "Embedder",
+    "Message",
+    "Model",
+    "ModelCall",
+    "Reply",
+    "open_embedder",
+    "open_model",
+]
+
+
+def open_model(
+    spec: str,
+    *,
+    context: int = 4096,
+    n_batch: int | None = None,
+    threads: int | None = None,
+    gpu_layers: int = -1,
+    chat_template: str | None = None,
+    reuse_prefix: bool = True,
+    dialect: str = "auto",
+) -> Model:
+    """Open a model.
+
+    Args:
+        spec: ``bundled``, a path to a GGUF file, ``hf:owner/repository/file.gguf``, or
+            ``http://host:port/v1#model-name`` for a server.
+        context: most tokens of prompt and answer together (local models).
+        n_batch: see `LlamaModel`, as for the next four.
+        threads: computing threads.
+        gpu_layers: layers given to an accelerator.
+        chat_template: Jinja source instead of the model's own.
+        reuse_prefix: whether evaluated prompt batches are reused.
+        dialect: how a server is told a schema; see `OpenAIModel`.
+
+    Raises:
+        BadInput: the specification names nothing usable.
+        Infrastructure: something the model needs is missing.
+    """
+    if spec.startswith(("http://", "https://")):
+        from .openai import OpenAIModel
+
+        url, _, name = spec.partition("#")
+        if not name:
+            raise BadInput(f"model {spec!r}: add the model's name, {url}#NAME")
+        return OpenAIModel(url, name, dialect=dialect)
+    from .llama import LlamaModel
+    from .sources import resolve_model
+
+    return LlamaModel(
+        resolve_model(spec),
+        n_ctx=context,
+        n_batch=n_batch,
+        threads=threads,
+        gpu_layers=gpu_layers,
+        chat_template=chat_template,
+        reuse_prefix=reuse_prefix,
+    )
+
+
+def open_embedder(
+    spec: str = "wordllama",
+    *,
+    pooling: Literal["last", "mean"] = "last",
+    theta: float | None = None,
+) -> Embedder:
+    """Open an embedder.
+
+    Args:
+        spec: ``wordllama``, or a path or ``hf:`` specification of a GGUF file.
+        pooling: how a GGUF model's token vectors become one.
+        theta: similarity threshold calibrated for a GGUF model; None for the default.
+
+    Raises:
+        BadInput: the specification names nothing usable.
+        Infrastructure: something the embedder needs is missing.
+    """
+    from .embedders import THETA, LlamaEmbedder, WordLlamaEmbedder
+
+    if spec == "wordllama":
+        return WordLlamaEmbedder()
+    from .sources import resolve_model
+
+    path = resolve_model(spec)
+    return LlamaEmbedder(path, pooling=pooling, theta=THETA if theta is None else theta)

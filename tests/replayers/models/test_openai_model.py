@@ -1,0 +1,314 @@
+from __future__ import annotations
+
+import json
+import threading
+from collections.abc import Callable, Iterator
+from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from typing import Any
+
+import attrs
+import pytest
+from discernmem.eventlog.errors import BadInput, Infrastructure
+from discernmem.replayers.models import Message, ModelCall
+from discernmem.replayers.models.openai import ATTEMPTS, OpenAIModel
+
+SCHEMA = {
+    "type": "object",
+    "properties": {"verdict": {"enum": ["yes", "no"]}},
+    "required": ["verdict"],
+}
+CALL = ModelCall(
+    messages=(Message("system", "Be brief."), Message("user", "x\ud800y")),
+    temperature=0.7,
+    top_p=0.9,
+    max_tokens=12,
+    seed=42,
+)
+Response = tuple[int, Any]
+
+
+def chat(text: str | None, **more: Any) -> Response:
+    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
+    usage = {"prompt_tokens": 5, "completion_tokens": 2}
+    return 200, {"choices": [choice | more], "usage": usage, "system_fingerprint": "b1-abc"}
+
+
+def schema_in(body: dict[str, Any]) -> tuple[str, Any]:
+    """The dialect a request is in, and its schema."""
+    form = body.get("response_format", {})
+    if form.get("type") == "json_schema":
+        return "json_schema", form["json_schema"]["schema"]
+    if form.get("type") == "json_object":
+        return "json_object", form["schema"]
+    return ("native", body["json_schema"]) if "json_schema" in body else ("none", None)
+
+
+def obedient(body: dict[str, Any]) -> Response:
+    schema = schema_in(body)[1]
+    if schema is None:
+        return chat("hello")
+    return chat(json.dumps({name: rule["enum"][0] for name, rule in schema["properties"].items()}))
+
+
+@attrs.define
+class StandIn:
+    """A small server; ``answer`` may be replaced, ``requests`` holds what was asked."""
+
+    url: str
+    answer: Callable[[dict[str, Any]], Response] = obedient
+    models: Response = (200, {"data": [{"id": "m", "owned_by": "us", "created": 1}]})
+    requests: list[dict[str, Any]] = attrs.Factory(list)
+    headers: list[dict[str, str]] = attrs.Factory(list)
+    retry_after: str | None = None
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+    monkeypatch.delenv("DISCERNMEM_API_KEY", raising=False)
+    stand_in = StandIn(url="")
+
+    class Handler(BaseHTTPRequestHandler):
+        def do_GET(self) -> None:
+            self._send(*stand_in.models)
+
+        def do_POST(self) -> None:
+            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
+            stand_in.requests.append(body)
+            stand_in.headers.append(dict(self.headers))
+            self._send(*stand_in.answer(body))
+
+        def _send(self, status: int, body: Any) -> None:
+            data = body if isinstance(body, bytes) else json.dumps(body).encode()
+            self.send_response(status)
+            if stand_in.retry_after:
+                self.send_header("Retry-After", stand_in.retry_after)
+            self.send_header("Content-Length", str(len(data)))
+            self.end_headers()
+            self.wfile.write(data)
+
+        def log_message(self, *_: object) -> None:
+            pass
+
+    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
+    http.daemon_threads = True
+    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
+    thread.start()
+    stand_in.url = f"http://127.0.0.1:{http.server_port}/v1"
+    yield stand_in
+    http.shutdown()
+    http.server_close()
+    thread.join(5)
+
+
+@pytest.fixture
+def pauses() -> list[float]:
+    return []
+
+
+@pytest.fixture
+def model(server: StandIn, pauses: list[float]) -> Iterator[OpenAIModel]:
+    made = OpenAIModel(server.url, "m", pause=pauses.append)
+    yield made
+    made.close()
+
+
+def with_schema() -> ModelCall:
+    return attrs.evolve(CALL, schema=SCHEMA)
+
+
+def test_a_call_sends_every_setting_and_clean_text(server: StandIn, model: OpenAIModel) -> None:
+    reply = model.complete(CALL)
+    assert (reply.text, reply.finish) == ("hello", "stop")
+    assert (reply.prompt_tokens, reply.completion_tokens) == (5, 2)
+    assert server.requests[-1] == {
+        "model": "m",
+        "messages": [
+            {"role": "system", "content": "Be brief."},
+            {"role": "user", "content": "x\ufffdy"},
+        ],
+        "temperature": 0.7,
+        "top_p": 0.9,
+        "max_tokens": 12,
+        "seed": 42,
+    }
+
+
+@pytest.mark.parametrize("dialect", ["json_schema", "json_object", "native"])
+@pytest.mark.parametrize("otherwise", [400, 500, "ignored"])
+def test_the_dialect_that_is_obeyed_is_found_and_used(
+    server: StandIn, model: OpenAIModel, dialect: str, otherwise: int | str
+) -> None:
+    def answer(body: dict[str, Any]) -> Response:
+        if schema_in(body)[0] in (dialect, "none"):
+            return obedient(body)
+        return chat("I am a friendly model.") if otherwise == "ignored" else (int(otherwise), {})
+
+    server.answer = answer
+    assert json.loads(model.complete(with_schema()).text) == {"verdict": "yes"}
+    assert schema_in(server.requests[-1]) == (dialect, SCHEMA)
+    assert model.card.facts["dialect"] == dialect
+    asked = len(server.requests)
+    model.complete(with_schema())
+    assert len(server.requests) == asked + 1
+
+
+def test_no_enforced_dialect_means_no_constrained_call(server: StandIn, model: OpenAIModel) -> None:
+    server.answer = lambda _: chat("I am a friendly model.")
+    assert model.complete(CALL).text == "I am a friendly model."
+    asked = len(server.requests)
+    with pytest.raises(BadInput, match="enforces no JSON schema"):
+        model.complete(with_schema())
+    assert len(server.requests) == asked
+    assert model.card.facts["dialect"] is None
+
+
+def test_a_named_dialect_is_not_probed_for_others(server: StandIn) -> None:
+    model = OpenAIModel(server.url, "m", dialect="native")
+    model.complete(with_schema())
+    assert {schema_in(body)[0] for body in server.requests} == {"native"}
+    model.close()
+
+
+def test_the_card_names_model_and_build_but_no_address_in_the_fingerprint(
+    server: StandIn, model: OpenAIModel
+) -> None:
+    facts = model.card.facts
+    assert facts["server_model"] == {"id": "m", "owned_by": "us"}
+    assert facts["system_fingerprint"] == "b1-abc"
+    assert facts["base_url"] == server.url
+    again = OpenAIModel(server.url.replace("127.0.0.1", "localhost"), "m")
+    assert again.card.fingerprint == model.card.fingerprint
+    again.close()
+
+
+@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_a_passing_failure_is_retried_with_growing_pauses(
+    server: StandIn, model: OpenAIModel, pauses: list[float], status: int
+) -> None:
+    assert model.card
+    failures = iter([(status, {"error": "busy"})] * 2)
+    server.answer = lambda body: next(failures, None) or obedient(body)
+    assert model.complete(CALL).text == "hello"
+    assert pauses == [0.5, 1.0]
+
+
+def test_a_busy_server_while_probing_is_waited_for_not_taken_for_ignorance(
+    server: StandIn, model: OpenAIModel, pauses: list[float]
+) -> None:
+    failures = iter([(429, {}), (503, {})])
+    server.answer = lambda body: next(failures, None) or obedient(body)
+    assert model.card.facts["dialect"] == "json_schema"
+    assert len(pauses) == 2
+
+
+def test_the_server_may_say_how_long_to_wait_within_a_limit(
+    server: StandIn, model: OpenAIModel, pauses: list[float]
+) -> None:
+    assert model.card
+    failures = iter([(429, {})])
+    server.answer = lambda body: next(failures, None) or obedient(body)
+    server.retry_after = "3600"
+    model.complete(CALL)
+    assert pauses == [30.0]
+
+
+def test_a_lasting_failure_is_infrastructure_in_one_line(
+    server: StandIn, model: OpenAIModel, pauses: list[float]
+) -> None:
+    assert model.card
+    asked = len(server.requests)
+    server.answer = lambda _: (503, b"out of\nmemory")
+    with pytest.raises(Infrastructure, match="HTTP 503: out of memory") as caught:
+        model.complete(CALL)
+    assert "resume" in str(caught.value)
+    assert "\n" not in str(caught.value)
+    assert len(server.requests) == asked + ATTEMPTS
+    assert len(pauses) == ATTEMPTS - 1
+
+
+@pytest.mark.parametrize("status", [400, 404, 422])
+def test_a_refusal_is_not_retried_and_names_status_and_body(
+    server: StandIn, model: OpenAIModel, pauses: list[float], status: int
+) -> None:
+    assert model.card
+    server.answer = lambda _: (status, {"error": "no such thing"})
+    with pytest.raises(BadInput, match=rf"HTTP {status}: .*no such thing"):
+        model.complete(CALL)
+    assert pauses == []
+
+
+def test_the_key_comes_from_the_environment_and_is_never_shown(
+    server: StandIn, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("DISCERNMEM_API_KEY", "very-secret")
+    model = OpenAIModel(server.url, "m")
+    assert "very-secret" not in repr(model.card)
+    assert server.headers[-1]["Authorization"] == "Bearer very-secret"
+    server.answer = lambda _: (400, {"error": "bad request with very-secret"})
+    with pytest.raises(BadInput, match=r"\*\*\*") as caught:
+        model.complete(CALL)
+    assert "very-secret" not in str(caught.value)
+    model.close()
+
+
+def test_a_missing_key_is_named(server: StandIn, model: OpenAIModel) -> None:
+    server.models = (401, {"error": "no key"})
+    with pytest.raises(BadInput, match="set DISCERNMEM_API_KEY"):
+        model.complete(CALL)
+
+
+def test_a_server_that_is_not_there_is_infrastructure(pauses: list[float]) -> None:
+    closed = ThreadingHTTPServer(("127.0.0.1", 0), BaseHTTPRequestHandler)
+    closed.server_close()
+    model = OpenAIModel(f"http://127.0.0.1:{closed.server_port}/v1", "m", pause=pauses.append)
+    with pytest.raises(Infrastructure, match="check that it runs"):
+        model.complete(CALL)
+    assert len(pauses) == ATTEMPTS - 1
+    model.close()
+
+
+def test_a_server_that_hangs_is_infrastructure(server: StandIn, pauses: list[float]) -> None:
+    model = OpenAIModel(server.url, "m", timeout=0.05, pause=pauses.append)
+    assert model.card
+    release = threading.Event()
+
+    def hang(body: dict[str, Any]) -> Response:
+        release.wait(5)
+        return obedient(body)
+
+    server.answer = hang
+    with pytest.raises(Infrastructure, match="does not answer"):
+        model.complete(CALL)
+    release.set()
+    model.close()
+
+
+@pytest.mark.parametrize("body", [b"<html>", b"[1]", {"choices": []}, {"choices": [{}]}])
+def test_an_answer_of_another_shape_is_infrastructure(
+    server: StandIn, model: OpenAIModel, body: Any
+) -> None:
+    assert model.card
+    server.answer = lambda _: (200, body)
+    with pytest.raises(Infrastructure):
+        model.complete(CALL)
+
+
+def test_an_answer_cut_by_the_server_is_not_a_natural_end(
+    server: StandIn, model: OpenAIModel
+) -> None:
+    assert model.card
+    server.answer = lambda _: chat("half", finish_reason="length")
+    assert model.complete(CALL).finish == "length"
+    server.answer = lambda _: chat(None, finish_reason="content_filter")
+    assert (model.complete(CALL).text, model.complete(CALL).finish) == ("", "length")
+
+
+@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://"])
+def test_an_address_that_cannot_be_one_is_refused(url: str) -> None:
+    with pytest.raises(BadInput, match="http://host:port/v1"):
+        OpenAIModel(url, "m")
+
+
+def test_an_unknown_dialect_is_refused() -> None:
+    with pytest.raises(BadInput, match="one of auto, json_schema"):
+        OpenAIModel("http://127.0.0.1:1/v1", "m", dialect="latin")
