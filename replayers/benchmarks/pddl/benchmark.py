@@ -144,7 +144,7 @@ def _load(problems: str, domains: Mapping[str, Domain]) -> list[tuple[str, Probl
 
 
 def _shipped(name: str) -> str:
-    return (resources.files("discernmem.data.pddl") / name).read_text(encoding="utf-8")
+    return (resources.files("discernmem.data") / "pddl" / name).read_text(encoding="utf-8")
 
 
 @cache

@@ -15,7 +15,7 @@ from .strips import Domain, Problem, ground
 from .text import Words, valid_actions
 
 RULES = 1
-"""Raised whenever the same actions could earn another score or be answered by another text."""
+"""Increased whenever the same actions could earn another score or be answered by another text."""
 
 
 @attrs.frozen(kw_only=True)
