@@ -1,0 +1,1 @@
+"""The data that ships: task streams, planning domains and recorded examples."""
