@@ -7,23 +7,42 @@ saying ``right`` or ``wrong`` for the question and the notes it sees in its prom
 from __future__ import annotations
 
 import json
+import math
+import zlib
 from collections.abc import Callable, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
 import attrs
 import numpy as np
-
 from discernmem.decisions import llm
+from discernmem.decisions.llm import (
+    diagnosis,
+    extraction,
+    generalisation,
+    identity,
+    repair,
+    scope,
+    selection,
+)
 from discernmem.replayers.config import parse_config
 from discernmem.replayers.models.base import Card, ModelCall, Reply
 from discernmem.replayers.session import World, open_world
 from discernmem.replayers.team import load_host
 
-SYSTEMS = {decision.name: name for name, decision in llm.DECISIONS.items()}
+SYSTEMS: Mapping[str, str] = {
+    extraction.SYSTEM: "extraction",
+    identity.SYSTEM: "identity",
+    selection.SYSTEM: "selection",
+    scope.SYSTEM: "scope check",
+    diagnosis.SYSTEM: "content diagnosis",
+    generalisation.SYSTEM: "generalisation",
+    repair.SYSTEM: "repair",
+}
+"""System prompt to the name of its decision: how the double knows what it is asked."""
 
 Script = Callable[[str], Any]
-"""The user message to the answer: text, or JSON data."""
+"""The prompt, earlier attempts included, to the answer: text, or JSON data."""
 
 ABSTAIN = {"reason": "", "store": False, "rule": "", "use_when": [], "avoid_when": []}
 DEFAULTS: Mapping[str, Any] = {
@@ -36,7 +55,8 @@ DEFAULTS: Mapping[str, Any] = {
 }
 
 
-def _select_all(prompt: str) -> Any:
+def select_all(prompt: str) -> Any:
+    """The selection that takes every memory it is offered."""
     ids = [line.strip("[] ") for line in prompt.splitlines() if line.startswith("[m")]
     return {"reason": "", "selected": ids}
 
@@ -46,12 +66,14 @@ class ScriptedModel:
     """Answers decisions from ``decisions`` (by name) and role turns from ``answer``.
 
     ``answer`` gets the role and the user message. A script may be data or a function of the
-    message. What no script says is answered harmlessly. ``calls`` counts what was asked.
+    prompt. What no script says is answered harmlessly. ``calls`` lists what was asked, ``prompts``
+    with which words.
     """
 
     answer: Callable[[str, str], str]
     decisions: Mapping[str, Any] = attrs.field(factory=dict)
     calls: list[str] = attrs.field(factory=list)
+    prompts: list[tuple[str, str]] = attrs.field(factory=list)
 
     @property
     def card(self) -> Card:
@@ -59,10 +81,11 @@ class ScriptedModel:
 
     def complete(self, call: ModelCall) -> Reply:
         purpose = self._purpose(call.messages[0].content)
+        prompt = "\n\n".join(message.content for message in call.messages[1:])
         self.calls.append(purpose)
-        prompt = call.messages[1].content
+        self.prompts.append((purpose, prompt))
         if purpose in llm.DECISIONS:
-            said = self.decisions.get(purpose, DEFAULTS.get(purpose, _select_all))
+            said = self.decisions.get(purpose, DEFAULTS.get(purpose, select_all))
             if callable(said):
                 said = said(prompt)
             text = said if isinstance(said, str) else json.dumps(said)
@@ -70,36 +93,17 @@ class ScriptedModel:
             text = self.answer(purpose, prompt)
         return Reply(text=text, finish="stop", prompt_tokens=1, completion_tokens=1)
 
+    def asked(self, purpose: str) -> list[str]:
+        """The prompts of one purpose, in order."""
+        return [prompt for name, prompt in self.prompts if name == purpose]
+
     def _purpose(self, system: str) -> str:
-        for module, decision in _systems().items():
-            if system == module:
-                return decision
+        if system in SYSTEMS:
+            return SYSTEMS[system]
         for role, told in load_host("autogen").instructions["reading"].items():
             if system == told:
                 return role
         raise AssertionError(f"no purpose known for {system[:60]!r}")
-
-
-def _systems() -> dict[str, str]:
-    from discernmem.decisions.llm import (
-        diagnosis,
-        extraction,
-        generalisation,
-        identity,
-        repair,
-        scope,
-        selection,
-    )
-
-    return {
-        extraction.SYSTEM: "extraction",
-        identity.SYSTEM: "identity",
-        selection.SYSTEM: "selection",
-        scope.SYSTEM: "scope check",
-        diagnosis.SYSTEM: "content diagnosis",
-        generalisation.SYSTEM: "generalisation",
-        repair.SYSTEM: "repair",
-    }
 
 
 class BagEmbedder:
@@ -112,12 +116,12 @@ class BagEmbedder:
         return Card(fingerprint="bag", facts={"name": "bag", "dimensions": self.DIMENSIONS})
 
     def embed(self, text: str) -> bytes:
-        import zlib
-
-        vector = np.full(self.DIMENSIONS, 1e-3)
+        counts = [1e-3] * self.DIMENSIONS
         for word in text.lower().split():
-            vector[zlib.crc32(word.encode()) % self.DIMENSIONS] += 1.0
-        return (vector / np.linalg.norm(vector)).astype("<f4").tobytes()
+            counts[zlib.crc32(word.encode()) % self.DIMENSIONS] += 1.0
+        # An exact sum, so that the bytes are the same on every machine.
+        length = math.sqrt(math.fsum(count * count for count in counts))
+        return np.array([count / length for count in counts], dtype="<f4").tobytes()
 
 
 def stream_file(path: Path, questions: Sequence[str]) -> Path:

@@ -1,0 +1,173 @@
+"""A scripted model that does everything: its answers are drawn by digest of what it is asked.
+
+The same seed and prompt always get the same answer, so a run over it is as deterministic as one
+over a greedy model, while rules are admitted, attached, scoped, repaired and retired.
+"""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import re
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+import attrs
+from discernmem.replayers.models.base import ModelCall, Reply
+from discernmem.replayers.session import World
+from scripted import ScriptedModel, scripted_world, stream_file
+
+GARBAGE = "I would rather not say."
+DEFECTS = ("missing_step", "wrong_order", "wrong_condition")
+TOPICS = ("tea", "rivers", "birds", "clocks")
+
+
+@attrs.frozen
+class Dice:
+    """Draws that depend on a seed and on what they are for, never on the order of drawing."""
+
+    seed: int
+
+    def roll(self, *about: str) -> float:
+        """A number in [0, 1)."""
+        return self.number(1 << 32, *about) / (1 << 32)
+
+    def number(self, below: int, *about: str) -> int:
+        key = "\0".join((str(self.seed), *about)).encode()
+        return int.from_bytes(hashlib.sha256(key).digest()[:8], "big") % below
+
+
+@attrs.frozen
+class Lively:
+    """The behaviours by purpose, all drawn with ``dice``."""
+
+    dice: Dice
+
+    def answer(self, role: str, prompt: str) -> str:
+        if role == "assistant":
+            return ("I think it is right", "It may be wrong")[self.dice.number(2, "hint", prompt)]
+        return "right" if self.dice.roll("say", prompt) < 0.55 else "wrong"
+
+    def extraction(self, prompt: str) -> Any:
+        number = self.dice.number(1000, "rule", prompt)
+        topic = TOPICS[number % len(TOPICS)]
+        stored = self.dice.roll("store", prompt) < 0.6
+        return {
+            "reason": "drawn",
+            "store": stored,
+            "rule": f"Check passage {number} about {topic} twice" if stored else "",
+            "use_when": [f"a question about {topic}"] if stored else [],
+            "avoid_when": ["nothing was asked"] if stored and number % 5 == 0 else [],
+        }
+
+    def identity(self, prompt: str) -> Any:
+        listed = re.findall(r"^\[(m\d+)\]", prompt, re.MULTILINE)
+        same = listed and self.dice.roll("same", prompt) < 0.5
+        return {"reason": "drawn", "match": listed[0] if same else "none"}
+
+    def selection(self, prompt: str) -> Any:
+        listed = re.findall(r"^\[(m\d+)\]", prompt, re.MULTILINE)
+        picked = [name for name in listed if self.dice.roll("pick", name, prompt) < 0.8]
+        return {"reason": "drawn", "selected": picked}
+
+    def scope(self, prompt: str) -> Any:
+        number = self.dice.number(1000, "boundary", prompt)
+        return {
+            "reason": "drawn",
+            "use": self.dice.roll("use", prompt) < 0.75,
+            "avoid": self.dice.roll("avoid", prompt) < 0.15,
+            "boundary": f"the question has {number} words" if number % 2 else "",
+        }
+
+    def diagnosis(self, prompt: str) -> Any:
+        shown = list(dict.fromkeys(re.findall(r"\bwith:s\d+", prompt)))
+        found = self.dice.roll("defect", prompt) < 0.85
+        return {
+            "reason": "drawn",
+            "defect": DEFECTS[self.dice.number(3, prompt)] if found else "none",
+            "description": "it skips the second look" if found else "",
+            "cited": shown[:2] if found else [],
+        }
+
+    def generalisation(self, prompt: str) -> Any:
+        topic = TOPICS[self.dice.number(4, "general", prompt)]
+        return {"reason": "drawn", "use_when": [f"a passage names {topic}"]}
+
+    def repair(self, prompt: str) -> Any:
+        body = re.findall(r"^RULE:\n> (.+)$", prompt, re.MULTILINE)[0]
+        shown = list(dict.fromkeys(re.findall(r"\bwith:s\d+", prompt)))
+        edits = [
+            {
+                "correction": "the second look happens",
+                "operation": "ADD",
+                "anchor": body if self.dice.roll("anchor", str(n), prompt) < 0.85 else "absent",
+                "text": f"and look again {self.dice.number(1000, 'edit', str(n), prompt)} times",
+                "cited": shown[:1],
+            }
+            for n in range(2)
+        ]
+        silent = self.dice.roll("silent", prompt) < 0.1
+        return {"reason": "drawn", "edits": [] if silent else edits}
+
+
+class LivelyModel(ScriptedModel):
+    """The lively behaviours, at times unusable, in JSON with its keys in either order."""
+
+    def __init__(self, seed: int, *, reverse: bool = False) -> None:
+        dice = Dice(seed)
+        lively = Lively(dice)
+
+        def told(purpose: str, behaviour: Any) -> Any:
+            def say(prompt: str) -> str:
+                if dice.roll("garbage", purpose, prompt) < 0.04:
+                    return GARBAGE
+                said = behaviour(prompt)
+                return json.dumps(_reversed(said) if reverse else said)
+
+            return say
+
+        behaviours: Mapping[str, Any] = {
+            "extraction": lively.extraction,
+            "identity": lively.identity,
+            "selection": lively.selection,
+            "scope check": lively.scope,
+            "content diagnosis": lively.diagnosis,
+            "generalisation": lively.generalisation,
+            "repair": lively.repair,
+        }
+        super().__init__(
+            lively.answer, {name: told(name, each) for name, each in behaviours.items()}
+        )
+
+
+
+def _reversed(value: Any) -> Any:
+    if isinstance(value, dict):
+        return {key: _reversed(item) for key, item in reversed(value.items())}
+    return [_reversed(item) for item in value] if isinstance(value, list) else value
+
+
+def lively_world(
+    folder: Path,
+    seed: int,
+    *,
+    tasks: int = 8,
+    reverse: bool = False,
+    method: Mapping[str, Any] | None = None,
+    reuse: bool = True,
+) -> World:
+    """A world of ``tasks`` reading tasks answered by the lively model; its stream is in folder."""
+    folder.mkdir(parents=True, exist_ok=True)
+    questions = [
+        f"What about {TOPICS[number % len(TOPICS)]} in question {number}?"
+        for number in range(1, tasks + 1)
+    ]
+    stream = stream_file(folder / "stream.jsonl", questions)
+    fewer = {"candidates": 2, "rounds": 2, "attempts": 2, "k_inj": 2}
+    return scripted_world(
+        stream,
+        LivelyModel(seed, reverse=reverse),
+        method={**fewer, **(method or {})},
+        reuse=reuse,
+    )
