@@ -13,7 +13,7 @@ from .codec import decode
 from .errors import BadInput, LogError
 from .records import Recorded
 
-_PAGE = 1000
+PAGE = 1000
 
 _COLUMNS = (
     "position, event_id, stream_id, stream_version, type, schema_version, task_index, recorded_at,"
@@ -69,12 +69,12 @@ class Readable(ABC):
     def _pages(
         self, where: str, parameters: list[str], after: int, last: int
     ) -> Iterator[Recorded]:
-        sql = f"select {_COLUMNS} from events where {where} order by position limit {_PAGE}"
+        sql = f"select {_COLUMNS} from events where {where} order by position limit {PAGE}"
         while True:
             rows = self.rows(sql, (after, last, *parameters))
             for row in rows:
                 yield self._recorded(row)
-            if len(rows) < _PAGE:
+            if len(rows) < PAGE:
                 return
             after = rows[-1][0]
 
