@@ -29,8 +29,9 @@ def state_at_task(log: EventLog, task: int) -> State:
     Raises:
         BadInput: the log has not completed that task.
     """
+    position = completed_position(log, task)
     with Snapshots(log, "state", STATE_VERSION) as snapshots:
-        return state_at_position(log, completed_position(log, task), snapshots)
+        return state_at_position(log, position, snapshots)
 
 
 def completed_position(log: EventLog, task: int) -> int:
