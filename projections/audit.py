@@ -28,6 +28,7 @@ class Node:
         """The node as JSON data."""
         return {
             "position": self.recorded.position,
+            "event_id": self.recorded.event_id,
             "task_index": self.recorded.task_index,
             "type": self.recorded.type,
             "says": tell(self.recorded.event),
