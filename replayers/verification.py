@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from pathlib import Path
 
+import attrs
+
 from ..eventlog import events as ev
 from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog, Head
-from ..eventlog.verify import Problem, Report, verify
+from ..eventlog.verify import Problem, Report, verify_file
 from ..projections.state import STATE_VERSION, State, evolve, state_hash
 
 
@@ -16,25 +18,29 @@ def verify_run(path: Path, head: Path | None = None) -> Report:
 
     Args:
         path: the log.
-        head: a head of this log seen earlier; the log must be a continuation of it.
+        head: a head of this log seen earlier, which the log must continue; by default the one its
+            last writer left beside it, if it is there.
 
     Raises:
-        BadInput: a file cannot be read as what it should be.
+        BadInput: there is no such log, or the head is none.
     """
+    if head is None:
+        beside = path.with_name(path.name + ".head")
+        head = beside if beside.exists() else None
+    report = verify_file(path, head=_head(head) if head else None)
+    if not report.ok:
+        return report
     with EventLog.open(path) as log:
-        report = verify(log, head=_head(head) if head else None)
-        if report.problems:
-            return report
-        return report.with_problems(_stores(log))
+        return attrs.evolve(report, problems=_stores(log))
 
 
 def _head(path: Path) -> Head:
     try:
         return Head.from_text(path.read_text("utf-8"))
-    except (OSError, ValueError) as error:
-        raise BadInput(
-            f"{path}: is not a head (three lines: origin, position, hash): {error}"
-        ) from None
+    except OSError as error:
+        raise BadInput(f"{path}: not readable: {error.strerror}; give the file of a head") from None
+    except (BadInput, UnicodeDecodeError) as error:
+        raise BadInput(f"{path}: {error}") from None
 
 
 def _stores(log: EventLog) -> tuple[Problem, ...]:
@@ -43,16 +49,13 @@ def _stores(log: EventLog) -> tuple[Problem, ...]:
     state = State()
     for recorded in log.read():
         event = recorded.event
-        if isinstance(event, ev.StoreCheckpointed):
+        if isinstance(event, ev.StoreCheckpointed) and event.state_version == STATE_VERSION:
             folded = state_hash(state)
-            if event.state_version == STATE_VERSION and event.state_hash != folded:
-                problems.append(
-                    Problem(
-                        position=recorded.position,
-                        kind="store",
-                        message=f"the store after task {event.index} is {folded[:12]}, "
-                        f"recorded {event.state_hash[:12]}",
-                    )
+            if event.state_hash != folded:
+                message = (
+                    f"the store after task {event.index} is {folded[:12]}, "
+                    f"recorded {event.state_hash[:12]}"
                 )
+                problems.append(Problem(recorded.position, "store", message))
         state = evolve(state, recorded)
     return tuple(problems)
