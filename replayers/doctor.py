@@ -25,7 +25,7 @@ def examine(folder: Path = Path()) -> Iterator[Finding]:
     yield "bundled model", _bundled()
     yield "embedder", _embedder()
     yield "sandbox", _sandbox()
-    yield "free disk", f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB in {folder.resolve()}"
+    yield "free disk", _disk(folder)
 
 
 def _sqlite() -> str:
@@ -42,9 +42,9 @@ def _llama() -> str:
 
 def _device() -> str:
     try:
-        from .models.llama import device
+        from .models.llama.library import device, load_library
 
-        return f"{device()} computes local models"
+        return f"{device(load_library(), gpu_layers=-1)} computes local models"
     except (DiscernmemError, ImportError, OSError) as error:
         return f"none for local models ({error})"
 
@@ -78,12 +78,22 @@ def _sandbox() -> str:
     bwrap = shutil.which("bwrap")
     if bwrap is None:
         return "none — install bubblewrap before running model-written code"
-    tried = subprocess.run(
-        [bwrap, "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "true"],
-        capture_output=True,
-        check=False,
-        timeout=20,
-    )
+    try:
+        tried = subprocess.run(
+            [bwrap, "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "true"],
+            capture_output=True,
+            check=False,
+            timeout=20,
+        )
+    except (OSError, subprocess.TimeoutExpired) as error:
+        return f"bubblewrap fails here: {error}"
     if tried.returncode == 0:
         return "bubblewrap works (namespaces, no network)"
     return f"bubblewrap fails here: {tried.stderr.decode(errors='replace').strip()[:120]}"
+
+
+def _disk(folder: Path) -> str:
+    try:
+        return f"{shutil.disk_usage(folder).free / 2**30:.1f} GiB in {folder.resolve()}"
+    except OSError as error:
+        return f"unknown — {error}"
