@@ -12,6 +12,7 @@ from typing import Any
 import attrs
 
 from ..decisions.settings import Settings
+from ..eventlog.codec import canonical
 from ..eventlog.errors import BadInput
 
 
@@ -123,7 +124,12 @@ def parse_config(table: Mapping[str, Any], source: str) -> Config:
             values[key] = _section(_SECTIONS[key], value, f"{source}: [{key}]")
         else:
             values[key] = value
-    return _section(Config, values, source)
+    config: Config = _section(Config, values, source)
+    try:
+        canonical(config.table())
+    except ValueError as error:
+        raise BadInput(f"{source}: cannot be recorded, {error}") from None
+    return config
 
 
 def load_config(path: Path) -> dict[str, Any]:
@@ -143,13 +149,19 @@ def load_config(path: Path) -> dict[str, Any]:
 
 
 def with_options(table: Mapping[str, Any], options: Mapping[str, Any]) -> dict[str, Any]:
-    """``table`` with dotted ``options`` (``method.epsilon``) put over it."""
+    """``table`` with dotted ``options`` (``method.epsilon``) put over it.
+
+    Raises:
+        BadInput: an option goes into something that is not a table.
+    """
     merged = copy.deepcopy(dict(table))
     for dotted, value in options.items():
         *sections, key = dotted.split(".")
         target = merged
         for section in sections:
             target = target.setdefault(section, {})
+            if not isinstance(target, dict):
+                raise BadInput(f"option {dotted}: {section} is {target!r}, not a table")
         target[key] = value
     return merged
 
