@@ -8,7 +8,7 @@ from __future__ import annotations
 import json
 import sys
 import tomllib
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -16,10 +16,13 @@ import attrs
 import click
 
 from .decisions.settings import Settings
-from .eventlog.errors import BadInput, DiscernmemError
+from .eventlog.errors import BadInput, CheckFailed, DiscernmemError
 
 if TYPE_CHECKING:
+    from .eventlog.log import EventLog
     from .projections.audit import Life, Node
+    from .projections.state import State
+    from .projections.store import Memory
     from .projections.summary import TaskRow
     from .replayers.benchmarks.base import Task
     from .replayers.config import Config
@@ -39,16 +42,14 @@ def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake of the user costs one line, never a traceback."""
     try:
         cli.main(args=arguments, prog_name="discernmem", standalone_mode=False)
-    except click.exceptions.NoArgsIsHelpError as error:
-        click.echo(error.ctx.get_help() if error.ctx else "")
     except click.ClickException as error:
         sys.exit(_complain(error.format_message(), 2))
     except DiscernmemError as error:
         sys.exit(_complain(str(error), error.exit_status))
-    except (click.Abort, KeyboardInterrupt):
-        sys.exit(_complain("interrupted; `discernmem resume` goes on from here", 130))
-    except BrokenPipeError:
-        sys.stderr.close()
+    except click.Abort:
+        sys.exit(_complain("interrupted; `discernmem resume` goes on with a run", 130))
+    except OSError as error:
+        sys.exit(_complain(f"{error.filename or 'the system'}: {error.strerror}", 3))
 
 
 def _complain(message: str, status: int) -> int:
@@ -56,10 +57,17 @@ def _complain(message: str, status: int) -> int:
     return status
 
 
-@click.group(context_settings={"help_option_names": ["-h", "--help"]})
+@click.group(
+    context_settings={"help_option_names": ["-h", "--help"]},
+    invoke_without_command=True,
+    no_args_is_help=False,
+)
 @click.version_option(package_name="discernmem")
-def cli() -> None:
+@click.pass_context
+def cli(context: click.Context) -> None:
     """Memory for multi-agent LLM teams that can prove everything it did."""
+    if context.invoked_subcommand is None:
+        click.echo(context.get_help())
 
 
 # -- recording ---------------------------------------------------------------------------------
@@ -122,7 +130,6 @@ def run(
 ) -> None:
     """Record a new run in the file LOG."""
     from .replayers.config import load_config, parse_config, with_options
-    from .replayers.session import open_world
 
     table = load_config(config_file) if config_file else {}
     given = {key.replace("__", "."): value for key, value in options.items() if value is not None}
@@ -131,7 +138,7 @@ def run(
     table = with_options(table, {**given, **_settings(pairs)})
     config = parse_config(table, str(config_file) if config_file else "options")
     if dry_run:
-        _print_plan(open_world(config))
+        _print_plan(config)
     else:
         _run(log, config, dump_states)
 
@@ -147,8 +154,9 @@ def resume(log: Path, dump_states: Path | None) -> None:
 
 
 def _run(log: Path, config: Config, dump_states: Path | None) -> None:
-    from .replayers.session import open_world, start
+    from .replayers.session import open_world, require_free, start
 
+    require_free(log)
     world = open_world(config)
     with _Progress(dump_states) as progress:
         progress.begin(world, 0)
@@ -172,8 +180,6 @@ class _Progress:
         self._bar: Any = None
 
     def __enter__(self) -> _Progress:
-        if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
         return self
 
     def __exit__(self, *exc: Any) -> None:
@@ -182,6 +188,12 @@ class _Progress:
 
     def begin(self, world: World, done: int) -> None:
         """Say what is about to run, and draw the bar with ``done`` tasks behind it."""
+        from .projections.state import State
+
+        if self._folder is not None:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        if done == 0:
+            self._dump(0, State())
         facts = world.model.card.facts
         model = ", ".join(str(facts[key]) for key in ("file", "model", "device") if key in facts)
         click.echo(
@@ -200,24 +212,27 @@ class _Progress:
 
     def task_done(self, index: int, task: Task, run: Run) -> None:
         """Advance the bar and write the store as it is now."""
+        self._dump(index, run.state)
+        self._bar.update(1, f"{task.id} scored {run.state.history[task.id].score:.2f}")
+
+    def _dump(self, index: int, state: State) -> None:
         from .projections.state import serialise
 
         if self._folder is not None:
-            path = self._folder / f"state-{index:05d}.json"
-            path.write_bytes(serialise(run.state) + b"\n")
-        self._bar.update(1, f"{task.id} scored {run.state.history[task.id].score:.2f}")
+            (self._folder / f"state-{index:05d}.json").write_bytes(serialise(state) + b"\n")
 
 
-def _print_plan(world: World) -> None:
+def _print_plan(config: Config) -> None:
     from .decisions.plan import worst_case
+    from .replayers.session import open_stream
 
-    roles = len(world.host.roles)
-    tasks = len(world.tasks)
-    each = worst_case(world.config.method, roles)
-    click.echo(_json(world.config.table()))
+    host, _, tasks = open_stream(config)
+    roles = len(host.roles)
+    each = worst_case(config.method, roles)
+    click.echo(_json(config.table()))
     click.echo(
-        f"{tasks} tasks, {roles} roles: at least {tasks} team executions (one per task), "
-        f"at most {tasks * each} ({each} per task); nothing was run"
+        f"{len(tasks)} tasks, {roles} roles: at least {len(tasks)} team executions (one per "
+        f"task), at most {len(tasks) * each} ({each} per task); nothing was run"
     )
 
 
@@ -283,25 +298,37 @@ def store(log: Path, at: int | None, as_json: bool) -> None:
     with EventLog.open(log) as opened:
         task = last_completed(opened) if at is None else at
         state = state_at_task(opened, task)
-    if as_json:
-        click.echo(serialise(state))
-        return
-    click.echo(f"store after task {task}: {len(state.store)} memories")
-    for memory in state.store.ordered():
-        effects = state.evidence.of(memory.id, memory.version)
-        counts = {
-            sign: sum(effect.sign == sign for effect in effects)
-            for sign in ("positive", "neutral", "negative")
-        }
-        said = ", ".join(f"{n} {sign}" for sign, n in counts.items() if n) or "no effects yet"
-        click.echo(
-            f"\n{memory.id}  {memory.owner}  {memory.state}  v{memory.version}  "
-            f"from {memory.source_task}  ({said})"
-        )
-        click.echo(f"  rule: {memory.body}")
-        for name, conditions in (("use", memory.use_when), ("avoid", memory.avoid_when)):
-            for condition in conditions:
-                click.echo(f"  {name} when: {condition.text}  [{condition.source}]")
+        if as_json:
+            click.echo(serialise(state))
+        else:
+            click.echo(f"store after task {task}: {len(state.store)} memories")
+            for memory in state.store.ordered():
+                click.echo(_entry(opened, state, memory))
+
+
+def _entry(log: EventLog, state: State, memory: Memory) -> str:
+    effects = state.evidence.of(memory.id, memory.version)
+    counts = {
+        sign: sum(effect.sign == sign for effect in effects)
+        for sign in ("positive", "neutral", "negative")
+    }
+    said = ", ".join(f"{n} {sign}" for sign, n in counts.items() if n) or "no effects yet"
+    lines = [
+        f"\n{memory.id}  {memory.owner}  {memory.state}  v{memory.version}  "
+        f"from {memory.source_task}  ({said})",
+        f"rule: {memory.body}",
+        *_conditions(log, memory),
+    ]
+    return "\n  ".join(lines)
+
+
+def _conditions(log: EventLog, memory: Memory) -> Iterator[str]:
+    """Each condition of a memory with the event that added it."""
+    for name, conditions in (("use", memory.use_when), ("avoid", memory.avoid_when)):
+        for condition in conditions:
+            added = log.by_id(condition.added_by)
+            place = f" [{added.position}]" if added else ""
+            yield f"{name} when: {condition.text}  (by {condition.source}){place}"
 
 
 @cli.command()
@@ -321,22 +348,21 @@ def why(memory: str, log: Path, version: int | None, as_json: bool) -> None:
             known = f"m1 to m{len(state.store)}" if len(state.store) else "none"
             raise BadInput(f"{log}: has no memory {memory!r} ({known})")
         told = life(opened, state.store[memory], version=version)
-    if as_json:
-        click.echo(_json(told.plain()))
-        return
-    _print_life(told)
+        if as_json:
+            click.echo(_json(told.plain()))
+        else:
+            _print_life(opened, told)
 
 
-def _print_life(told: Life) -> None:
+def _print_life(log: EventLog, told: Life) -> None:
     memory = told.memory
     click.echo(
         f"{memory.id} · {memory.owner} · {memory.state} · version {memory.version} · "
         f"from {memory.source_task}"
     )
     click.echo(f"rule: {memory.body}")
-    for name, conditions in (("use", memory.use_when), ("avoid", memory.avoid_when)):
-        for condition in conditions:
-            click.echo(f"{name} when: {condition.text}  (by {condition.source})")
+    for line in _conditions(log, memory):
+        click.echo(line)
     task = None
     for root, chain in zip(told.roots, told.leading, strict=True):
         if root.recorded.task_index != task:
@@ -399,15 +425,19 @@ def diff(log: Path, start: int, end: int, as_json: bool) -> None:
 @LOG
 @click.option("--task", type=int, help="Only events of one task.")
 @click.option("--type", "types", multiple=True, help="Only events of a type.")
-@click.option("--tail", type=int, help="Only the last events.")
+@click.option("--tail", type=click.IntRange(min=1), help="Only the last events.")
 @JSON
 def log_(
     log: Path, task: int | None, types: Sequence[str], tail: int | None, as_json: bool
 ) -> None:
     """List the events of LOG, one a line."""
     from .eventlog.codec import plain
+    from .eventlog.events import EVENT_TYPES
     from .eventlog.log import EventLog
 
+    for name in types:
+        if name not in EVENT_TYPES:
+            raise BadInput(f"--type {name}: no such event; known: {', '.join(EVENT_TYPES)}")
     with EventLog.open(log) as opened:
         after = max(opened.head().position - tail, 0) if tail else 0
         for recorded in opened.read(after=after, types=tuple(types) or None):
@@ -455,6 +485,7 @@ def demo(recorded: bool, folder: Path) -> None:
     """Run two short streams on the bundled model, or open the recorded example."""
     from .replayers.config import parse_config
     from .replayers.demo import STREAMS, finished, open_recorded
+    from .replayers.session import holds_run
 
     folder.mkdir(parents=True, exist_ok=True)
     if recorded:
@@ -467,7 +498,7 @@ def demo(recorded: bool, folder: Path) -> None:
         if finished(log):
             click.echo(f"{log} is finished already; delete it to run again")
             _print_summary(log)
-        elif log.exists():
+        elif holds_run(log):
             _resume(log, None)
         else:
             _run(log, parse_config(table, f"demo {name}"), None)
@@ -515,7 +546,6 @@ def replay(log: Path, offline: bool, as_json: bool) -> None:  # noqa: ARG001
 @JSON
 def verify(log: Path, head: Path | None, as_json: bool) -> None:
     """Check the chain, the blobs and the references of LOG, and its stores against the fold."""
-    from .eventlog.errors import CheckFailed
     from .replayers.verification import verify_run
 
     report = verify_run(log, head)
@@ -523,11 +553,16 @@ def verify(log: Path, head: Path | None, as_json: bool) -> None:
         click.echo(_json(attrs.asdict(report)))
     else:
         for problem in report.problems:
-            click.echo(f"event {problem.position}: {problem.kind}: {problem.message}")
-    if report.problems:
-        raise CheckFailed(f"{log}: {len(report.problems)} problem(s) in {report.checked} events")
-    if not as_json:
-        click.echo(f"{report.checked} events verified, head {report.head}")
+            place = f"event {problem.position}" if problem.position else "the file"
+            click.echo(f"{place}: {problem.kind}: {problem.message}")
+    if not report.ok:
+        first = next((p.position for p in report.problems if p.position), None)
+        place = "" if first is None else f", the first at event {first}"
+        raise CheckFailed(
+            f"{log}: {len(report.problems)} problem(s) in {report.checked} events{place}"
+        )
+    if not as_json and report.head is not None:
+        click.echo(f"{report.checked} events verified, head {report.head.hash}")
 
 
 @cli.command()

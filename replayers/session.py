@@ -16,6 +16,7 @@ from ..decisions.settings import DECISION_VERSION
 from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.errors import BadInput
+from ..eventlog.lock import WriterLock
 from ..eventlog.log import Draft, EventLog
 from ..eventlog.snapshots import Snapshots
 from ..projections.state import STATE_VERSION, State, dump
@@ -85,18 +86,28 @@ def open_world(
         BadInput: one of them is not usable as configured.
         Infrastructure: one of them cannot be reached.
     """
-    host = load_host(config.host)
-    benchmark = open_benchmark(config.benchmark.name, config.benchmark.options)
-    if benchmark.name not in host.instructions:
-        raise BadInput(f"host {host.name} has no instructions for benchmark {benchmark.name}")
+    host, benchmark, tasks = open_stream(config)
     return World(
         config=config,
         host=host,
         benchmark=benchmark,
         model=model or open_model(config.model.name, context=config.model.context),
         embedder=embedder or open_embedder(config.embedder.name),
-        tasks=benchmark.tasks()[: config.tasks],
+        tasks=tasks,
     )
+
+
+def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:
+    """The team, the benchmark and the tasks of a run: all of its world that needs no model.
+
+    Raises:
+        BadInput: one of them is not usable as configured.
+    """
+    host = load_host(config.host)
+    benchmark = open_benchmark(config.benchmark.name, config.benchmark.options)
+    if benchmark.name not in host.instructions:
+        raise BadInput(f"host {host.name} has no instructions for benchmark {benchmark.name}")
+    return host, benchmark, benchmark.tasks()[: config.tasks]
 
 
 def software() -> dict[str, str]:
@@ -121,17 +132,59 @@ def header_of(log: EventLog) -> ev.RunStarted:
     return first.event
 
 
+def holds_run(path: Path) -> bool:
+    """Whether there is a log at ``path`` with a first event.
+
+    Raises:
+        BadInput: there is a file that is no log.
+    """
+    if not path.exists():
+        return False
+    with EventLog.open(path) as log:
+        return log.head().position > 0
+
+
+def require_free(path: Path) -> None:
+    """Refuse a place where no new run can be recorded, before anything is opened for it.
+
+    Raises:
+        BadInput: ``path`` holds a run already, or nothing can be written there.
+    """
+    if holds_run(path):
+        raise BadInput(
+            f"{path} holds a run already; `discernmem resume {path}` goes on with it, "
+            "a new run needs another file"
+        )
+    WriterLock(path).release()
+
+
 def start(path: Path, world: World, *, each: TaskDone | None = None) -> None:
     """Record a new run at ``path`` to its end.
+
+    A log without any event, left by a start that was killed, is taken over.
 
     Raises:
         BadInput: ``path`` holds a run already or cannot be created.
         Infrastructure: the world failed; what was done is kept, `resume` goes on from it.
     """
     header = world.header()
-    with EventLog.create(path, run=header.run) as log:
+    require_free(path)
+    with _empty_log(path, header.run) as log:
         log.append([Draft(event=header, actor="run")], expected=0)
         _go_on(log, world, header, each)
+
+
+def _empty_log(path: Path, run: str) -> EventLog:
+    if not path.exists():
+        return EventLog.create(path, run=run)
+    log = EventLog.open(path, write=True)
+    if log.run != run:
+        log.close()
+        raise BadInput(
+            f"{path} was made for another run and holds no event of it; delete it, "
+            "or choose another file"
+        )
+    return log
 
 
 def resume(
@@ -159,20 +212,27 @@ def resume(
 
 
 def _require_same(path: Path, was: ev.RunStarted, now: ev.RunStarted) -> None:
-    pairs = {
+    pairs: dict[str, tuple[object, object]] = {
         "model fingerprint": (was.model["fingerprint"], now.model["fingerprint"]),
         "embedder fingerprint": (was.embedder["fingerprint"], now.embedder["fingerprint"]),
         "stream digest": (was.stream_digest, now.stream_digest),
         "decision version": (was.decision_version, now.decision_version),
-        "host": (was.host, now.host),
-        "benchmark": (was.benchmark, now.benchmark),
     }
+    for name in ("host", "benchmark"):
+        olds, news = getattr(was, name), getattr(now, name)
+        for key in sorted(olds.keys() | news.keys()):
+            pairs[f"{name} {key}"] = (olds.get(key), news.get(key))
     for name, (old, new) in pairs.items():
         if old != new:
             raise BadInput(
-                f"{path}: cannot resume, the {name} was {old!r} and is now {new!r}; "
+                f"{path}: cannot resume, the {name} was {_short(old)} and is now {_short(new)}; "
                 "resume where the run was started, or start a new run"
             )
+
+
+def _short(value: object, limit: int = 80) -> str:
+    text = str(value)
+    return text if len(text) <= limit else f"{text[:limit]}…"
 
 
 def _go_on(log: EventLog, world: World, header: ev.RunStarted, each: TaskDone | None) -> int:
