@@ -247,24 +247,26 @@ def _print_summary(log: Path) -> None:
 
 
 def _table(rows: Sequence[TaskRow]) -> str:
-    from tabulate import tabulate
-
-    body = [
+    table = [("t", "task", "score", "supplied", "effects", "new", "transitions", "run", "saved")]
+    table += [
         (
-            row.index,
+            str(row.index),
             row.task,
             "" if row.score is None else f"{row.score:.2f}",
             " ".join(row.supplied),
             " ".join(f"{name}:{effect:+.2f} {label}" for name, effect, label in row.effects),
             " ".join(f"+{name}" for name in (*row.admitted, *row.revised)),
             " ".join(f"{name}→{after} ({rule})" for name, after, rule in row.transitions),
-            row.executions_run,
-            row.executions_saved,
+            str(row.executions_run),
+            str(row.executions_saved),
         )
         for row in rows
     ]
-    headers = ("t", "task", "score", "supplied", "effects", "new", "transitions", "run", "saved")
-    return tabulate(body, headers, disable_numparse=True)
+    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in table
+    )
 
 
 def _totals(rows: Sequence[TaskRow]) -> str:
@@ -380,11 +382,13 @@ def _print_node(node: Node, indent: str, last: bool) -> None:
     click.echo(f"{indent}{branch}{_said(node.recorded)}")
     inner = indent + deeper
     rail = "│  " if node.children else "   "
-    for words in node.words:
-        click.echo(f"{inner}{rail}the model said: {' '.join(words.split())}")
-    others = [r for r in node.evidence if r.type != "ModelReplied"]
-    for recorded in others:
-        click.echo(f"{inner}{rail}rests on: {_said(recorded)}")
+    replies = [r for r in node.evidence if r.type == "ModelReplied"]
+    for words, reply in zip(node.words, replies, strict=True):
+        said = " ".join(words.split())
+        click.echo(f"{inner}{rail}the model said: {said}  [{reply.position}]")
+    for recorded in node.evidence:
+        if recorded not in replies:
+            click.echo(f"{inner}{rail}rests on: {_said(recorded)}")
     for number, child in enumerate(node.children, start=1):
         _print_node(child, inner, number == len(node.children))
 
