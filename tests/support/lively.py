@@ -8,15 +8,21 @@ from __future__ import annotations
 
 import hashlib
 import json
+import os
 import re
-from collections.abc import Mapping
+import tempfile
+from collections.abc import Iterator, Mapping
+from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
 
 import attrs
-from discernmem.replayers.models.base import ModelCall, Reply
-from discernmem.replayers.session import World
+import faiss
+from discernmem.replayers.session import World, start
 from scripted import ScriptedModel, scripted_world, stream_file
+
+# On a busy machine the threads of a search over three rules wait longer than it takes.
+faiss.omp_set_num_threads(1)
 
 GARBAGE = "I would rather not say."
 DEFECTS = ("missing_step", "wrong_order", "wrong_condition")
@@ -141,7 +147,6 @@ class LivelyModel(ScriptedModel):
         )
 
 
-
 def _reversed(value: Any) -> Any:
     if isinstance(value, dict):
         return {key: _reversed(item) for key, item in reversed(value.items())}
@@ -171,3 +176,30 @@ def lively_world(
         method={**fewer, **(method or {})},
         reuse=reuse,
     )
+
+
+def record(
+    folder: Path,
+    seed: int,
+    *,
+    name: str = "run.db",
+    tasks: int = 8,
+    method: Mapping[str, Any] | None = None,
+) -> Path:
+    """Record a lively run in ``folder``; returns its log."""
+    log = folder / name
+    start(log, lively_world(folder, seed, tasks=tasks, method=method))
+    return log
+
+
+@contextmanager
+def quick_folder() -> Iterator[Path]:
+    """A folder in memory where there is one: for many small runs whose disk does not matter."""
+    memory = Path("/dev/shm")
+    with tempfile.TemporaryDirectory(dir=memory if os.access(memory, os.W_OK) else None) as name:
+        yield Path(name)
+
+
+RICH = 8
+"""A seed whose run of 8 tasks has all: repairs that fail and succeed, both kinds of conditions,
+attachments, calibration, promotion and retirement."""
