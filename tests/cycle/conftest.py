@@ -14,7 +14,7 @@ MEMORY = Path("/dev/shm")
 
 @pytest.fixture
 def folder(tmp_path: Path) -> Iterator[Path]:
-    """A folder for logs; in memory where that exists, since a log waits for the disk at each event."""
+    """A folder for logs; in memory where that exists, since every event waits for the disk."""
     if not MEMORY.is_dir():
         yield tmp_path
         return
@@ -25,7 +25,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
 
 @pytest.fixture
 def tell(folder: Path) -> Tell:
-    """Run a scenario with and without reuse, check all that must hold of both, and return the first."""
+    """Run a scenario with and without reuse, check all that must hold, return the first."""
 
     def run(scenario: Scenario) -> Story:
         reused = play(scenario, folder / "reused")

@@ -77,9 +77,7 @@ def test_no_harm_outside_the_use_conditions_is_nothing(tell: Tell) -> None:
 
 
 def test_nothing_fits_a_memory_without_use_conditions(tell: Tell) -> None:
-    story = tell(
-        used(0.0, scope(use=True, boundary="the jar is blue"), learned=rule(RULE, use=[]))
-    )
+    story = tell(used(0.0, scope(use=True, boundary="the jar is blue"), learned=rule(RULE, use=[])))
     assert story.one(ev.ScopeChecked).use is False
     assert story.labels() == [("m1", "q2", "SCOPE")]
     assert story.memory().avoid_texts == ("the jar is blue",)
@@ -203,7 +201,7 @@ def test_the_threshold_of_growth_is_n_plus(tell: Tell) -> None:
 
 def test_a_helpful_use_need_not_match_the_use_conditions_to_widen_them(tell: Tell) -> None:
     story = tell(helped(2, checks={"q3": scope(use=False, boundary="another jar")}))
-    assert [e.tasks for e in story.of(ev.UseConditionsGeneralised)][0] == ("q2", "q3")
+    assert story.of(ev.UseConditionsGeneralised)[0].tasks == ("q2", "q3")
 
 
 def test_a_helpful_use_with_an_avoid_match_does_not_count_towards_growth(tell: Tell) -> None:

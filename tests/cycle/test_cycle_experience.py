@@ -64,9 +64,7 @@ def test_each_role_learns_for_itself(tell: Tell) -> None:
 def test_calibration_records_the_effect_on_an_earlier_task(
     tell: Tell, score: float, sign: str
 ) -> None:
-    story = tell(
-        Scenario(tasks=2, learn={"q2": rule(RULE)}, scores={RULE: {"q1": score}})
-    )
+    story = tell(Scenario(tasks=2, learn={"q2": rule(RULE)}, scores={RULE: {"q1": score}}))
     assert story.derived(2)[3:] == [
         "MemoryAdmitted",
         "CalibrationDrawn",
@@ -286,9 +284,7 @@ def test_a_harmful_attachment_may_repair_an_inactive_memory_back_into_use(tell: 
         found = defect()
         return found if task_of(prompt) == "q5" else {**found, "defect": "none"}
 
-    scenario = revival(
-        0.0, repair=edits([edit("herbs")]), **{"content diagnosis": diagnosis}
-    )
+    scenario = revival(0.0, repair=edits([edit("herbs")]), **{"content diagnosis": diagnosis})
     story = tell(scenario)
     assert story.labels()[-2:] == [("m1", "q5", "CONTENT"), ("m1", "q6", "NONE")]
     assert story.transitions()[-1] == (5, "m1", "inactive", "provisional", "new version")
@@ -349,5 +345,3 @@ def test_an_id_outside_the_list_is_asked_again(tell: Tell) -> None:
     )
     judged = story.one(ev.IdentityJudged)
     assert (judged.matched, judged.fallback, len(judged.replies)) == ("m1", "", 2)
-
-

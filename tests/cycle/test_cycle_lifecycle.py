@@ -57,9 +57,7 @@ def test_sustained_harm_retires_an_active_memory_after_three_in_a_row(tell: Tell
         (3, "m1", "provisional", "active", "promotion"),
         (9, "m1", "active", "inactive", "sustained harm"),
     ]
-    assert story.of(ev.StateChanged)[1].evidence == tuple(
-        e.event_id for e in story.effects()[-3:]
-    )
+    assert story.of(ev.StateChanged)[1].evidence == tuple(e.event_id for e in story.effects()[-3:])
     check_golden(story, "sustained_harm")
 
 

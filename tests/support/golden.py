@@ -15,8 +15,8 @@ import orjson
 from scenario import Story
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
-VOLATILE = frozenset({"evidence", "replies", "run", "software", "state_hash"})
-"""Event ids and digests of them, which follow from the run's id, and the versions in use."""
+VOLATILE = frozenset({"evidence", "replies", "run", "software", "state_hash", "trajectory"})
+"""Fields of event ids or of digests over them, which follow from the run's id, and versions."""
 
 _DIGEST = re.compile(r"\b([0-9a-f]{12})[0-9a-f]{52}\b")
 

@@ -43,12 +43,14 @@ def task_of(prompt: str) -> str:
 
 def attempt_of(prompt: str) -> int:
     """Which attempt at its decision a prompt is, from 1."""
-    return 1 + prompt.count(" cannot be used: ")
+    complaint = re.search(r"^Answer (\d+) cannot be used", prompt, re.M)
+    return int(complaint[1]) + 1 if complaint else 1
 
 
 def round_of(prompt: str) -> int:
     """Which round of its repair a prompt is, from 1."""
-    return 1 + max((int(number) for number in re.findall(r"^\[round (\d+),", prompt, re.M)), default=0)
+    tried = re.findall(r"^\[round (\d+),", prompt, re.M)
+    return 1 + max((int(number) for number in tried), default=0)
 
 
 def by_task(answers: Mapping[str, Any], default: Any) -> Callable[[str], Any]:
@@ -148,7 +150,7 @@ class Scenario:
     tasks: int
     scores: Mapping[str, Mapping[str, float]] = attrs.field(factory=dict)
     chatty: Collection[str] = ()
-    learn: Mapping[str | tuple[str, str], Any] = attrs.field(factory=dict)
+    learn: Mapping[Any, Any] = attrs.field(factory=dict)
     supply: Collection[str] = ALL
     topics: Mapping[str, str] = attrs.field(factory=dict)
     decisions: Mapping[str, Any] = attrs.field(factory=dict)
@@ -274,9 +276,7 @@ def play(scenario: Scenario, folder: Path, *, reuse: bool = True) -> Story:
     model = scenario.model()
     # The path of the stream enters the run's header; a relative one is the same everywhere.
     with contextlib.chdir(folder):
-        world = scripted_world(
-            Path("stream.jsonl"), model, method=scenario.method, reuse=reuse
-        )
+        world = scripted_world(Path("stream.jsonl"), model, method=scenario.method, reuse=reuse)
     path = folder / "run.db"
     start(path, world)
     with EventLog.open(path) as log:

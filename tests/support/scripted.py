@@ -1,7 +1,7 @@
 """A test double that implements the model interface: scripted by purpose, never by call order.
 
-Reading tasks serve as the world: an item's alias is ``right``, so a scripted role decides a score by
-saying ``right`` or ``wrong`` for the question and the notes it sees in its prompt.
+Reading tasks serve as the world: an item's alias is ``right``, so a scripted role decides a score
+by saying ``right`` or ``wrong`` for the question and the notes it sees in its prompt.
 """
 
 from __future__ import annotations
