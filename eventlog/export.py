@@ -23,6 +23,7 @@ from .codec import canonical, decode
 from .errors import BadInput, LogError
 from .lock import WriterLock
 from .log import EventLog
+from .verify import verify_file
 from .writing import INSERT_EVENT, INSERT_LINK
 
 FORMAT = "discernmem-export/1"
@@ -114,12 +115,21 @@ def import_(source: BinaryIO, path: str | Path) -> Head:
         draft.unlink(missing_ok=True)
         with files.reported(path):
             head = _Import(source, draft).run()
+            _check(draft, head)
             files.publish(draft, path)
         return head
     finally:
         for left in (draft, files.wal_of(draft), draft.with_name(draft.name + "-shm")):
             left.unlink(missing_ok=True)
         lock.release()
+
+
+def _check(path: Path, head: Head) -> None:
+    """Refuse a log whose links hold but which is not sound otherwise."""
+    for problem in verify_file(path, head=head).problems:
+        raise BadInput(
+            f"the export is not of a sound log: event {problem.position}: {problem.message}"
+        )
 
 
 class _Import:

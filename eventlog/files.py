@@ -61,7 +61,7 @@ def make(path: Path, *, log_id: str, created_at: str, run: str) -> None:
 
 
 def initialise(path: Path, *, log_id: str, created_at: str, run: str) -> None:
-    """Write the schema and the fixed facts of a log into a new file."""
+    """Write the schema and the fixed facts of a log into a new file, for `publish` to sync."""
     meta = {
         "log_id": log_id,
         "created_at": created_at,
@@ -73,6 +73,7 @@ def initialise(path: Path, *, log_id: str, created_at: str, run: str) -> None:
     }
     connection = sqlite3.connect(path, isolation_level=None)
     try:
+        connection.execute("pragma synchronous = off")
         for name in ("schema.sql", "views.sql"):
             connection.executescript(resources.files(__package__).joinpath(name).read_text("utf-8"))
         connection.executemany("insert into log_meta values (?, ?)", meta.items())

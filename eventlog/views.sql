@@ -151,7 +151,7 @@ select
   e.payload ->> 'purpose' as purpose,
   e.payload ->> 'role'    as role,
   coalesce(e.payload ->> 'text', case b.codec when 'none' then cast(b.content as text) end) as text,
-  lower(hex(b.sha256))    as text_sha256,
+  nullif(lower(hex(b.sha256)), '') as text_sha256,
   coalesce(e.payload ->> 'finish', 'stop') as finish,
   e.payload ->> 'prompt_tokens'            as prompt_tokens,
   e.payload ->> 'completion_tokens'        as completion_tokens,

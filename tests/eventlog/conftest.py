@@ -1,5 +1,6 @@
 from __future__ import annotations
 
+import shutil
 from collections.abc import Callable, Iterator
 from datetime import UTC, datetime, timedelta
 from itertools import count
@@ -28,9 +29,17 @@ def log(path: Path, clock: Callable[[], datetime]) -> Iterator[EventLog]:
         yield log
 
 
-@pytest.fixture
-def filled(path: Path, clock: Callable[[], datetime]) -> Path:
-    """A closed log of 8 events."""
-    with EventLog.create(path, run="r", clock=clock) as log:
+@pytest.fixture(scope="session")
+def template(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    """A closed log of 8 events, not to be touched."""
+    path = tmp_path_factory.mktemp("template") / "run.db"
+    with EventLog.create(path, run="r") as log:
         fill(log)
+    return path
+
+
+@pytest.fixture
+def filled(template: Path, path: Path) -> Path:
+    """A closed log of 8 events of one's own."""
+    shutil.copy(template, path)
     return path
