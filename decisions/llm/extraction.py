@@ -42,6 +42,12 @@ class Extraction:
     reason: str = ""
 
 
+# Small models copy a description of a field into it; an example from elsewhere they adapt.
+EXAMPLE = """\
+{"reason": "It counted the screws before closing the lid, and one was missing.", "store": true, \
+"rule": "Count the loose parts again before closing.", "use_when": ["parts were taken out"], \
+"avoid_when": []}"""
+
 SYSTEM = f"""\
 You read one team member's part in a finished task and decide whether it taught a rule that would \
 help the same member in other tasks.
@@ -50,18 +56,19 @@ Set store to true only if all of this holds:
 - in its own messages the member made a choice, a check or a correction;
 - something visible afterwards shows that this helped, or avoided or fixed a mistake;
 - the rule still makes sense without the names, numbers, answers and words of this task.
-A failed task can teach too, if the member showed what helps. Set store to false for a score \
-alone, an unexplained failure, routine work, agreeing, passing on, formatting, or a ready answer, \
-program, formula or plan. What others did is only proof. Add nothing unseen.
+A failed task can teach too. Set store to false for a score alone, an unexplained failure, routine \
+work, agreeing, passing on, formatting, or a ready answer, program or plan. What others did is only \
+proof. Add nothing unseen.
 
-rule: one short command that starts with a verb, without circumstances.
-use_when: circumstances that must be visible for it to apply.
-avoid_when: exceptions this task showed, mostly an empty list.
+Write the rule as advice that begins with a verb and names nothing of this task. What one must see \
+before it applies goes into use_when; exceptions this task showed go into avoid_when, mostly none.
+For another kind of task an answer could be:
+{EXAMPLE}
 {rendering.CLOSING}"""
 
 QUESTION = (
-    "Answer with reason (why, in a few words), store (true or false), rule, use_when and "
-    "avoid_when (lists of short texts). If store is false, leave the others empty."
+    "Answer with reason, store, rule, use_when and avoid_when. If store is false, leave the rule "
+    "and both lists empty."
 )
 
 
