@@ -31,11 +31,11 @@ test: install
 
 lint: install
 	@$(BIN)/ruff check .
-	@$(BIN)/ruff format --check --quiet .
+	@$(BIN)/ruff format --check .
 	@MYPYPATH=$(VENV)/types $(BIN)/mypy --cache-dir $(VENV)/mypy -p discernmem
 
 bench: install
-	@set -e; for script in bench/*.py; do echo "# $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(wildcard bench/*.py); do echo "# $$script"; $(BIN)/python $$script; done
 
 clean:
 	@rm -rf .venv build dist *.egg-info .hypothesis .ruff_cache .mypy_cache
@@ -58,7 +58,7 @@ $(WHEELS)/built: $(STAMP)/venv
 	@echo 'set(LLAMA_BUILD_COMMON OFF)' > $(VENV)/lean.cmake
 	@$(if $(LLAMA_CMAKE),false,$(PIP) download --no-deps --only-binary :all: --dest $(WHEELS) \
 	    llama-cpp-python==$(LLAMA_VERSION) 2> /dev/null) \
-	  || { command -v cc > /dev/null && command -v c++ > /dev/null \
+	  || { command -v $${CC:-cc} > /dev/null && command -v $${CXX:-c++} > /dev/null \
 	    || $(call FAILED,no C and C++ compiler: install one (Debian: apt install g++)); \
 	    echo "compiling llama.cpp $(LLAMA_VERSION), once; this takes minutes ..."; \
 	    export TMPDIR=$(VENV)/tmp; wheel="$(PIP) wheel --no-cache-dir --no-deps \
