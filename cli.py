@@ -191,7 +191,12 @@ class _Progress:
         from .projections.state import State
 
         if self._folder is not None:
-            self._folder.mkdir(parents=True, exist_ok=True)
+            try:
+                self._folder.mkdir(parents=True, exist_ok=True)
+            except OSError as error:
+                raise BadInput(
+                    f"--dump-states {self._folder}: {error.strerror}; name a folder"
+                ) from None
         if done == 0:
             self._dump(0, State())
         facts = world.model.card.facts

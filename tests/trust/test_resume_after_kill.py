@@ -9,6 +9,7 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
+from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.session import holds_run, replay_offline, resume, start
@@ -53,6 +54,20 @@ def test_twenty_kills_leave_the_log_of_an_undisturbed_run(tmp_path: Path) -> Non
     assert story(log) == story(undisturbed)
     assert verify_run(log).ok
     assert replay_offline(log).finished
+
+
+def test_while_a_process_records_a_run_nobody_else_may(
+    tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = tmp_path / "run.db"
+    process = in_process(log, tmp_path, RICH)
+    while position(log) < 5 and process.is_alive():
+        time.sleep(0.001)
+    with pytest.raises(SystemExit) as stopped:
+        main(["resume", str(log)])
+    assert stopped.value.code == 2
+    assert f"run.db: process {process.pid} on " in capsys.readouterr().err
+    kill_when(process, log, 5)
 
 
 def test_a_start_killed_as_its_file_appears_is_gone_on_with(tmp_path: Path) -> None:
