@@ -10,6 +10,7 @@ import json
 import math
 import zlib
 from collections.abc import Callable, Mapping, Sequence
+from functools import cache
 from pathlib import Path
 from typing import Any
 
@@ -100,10 +101,16 @@ class ScriptedModel:
     def _purpose(self, system: str) -> str:
         if system in SYSTEMS:
             return SYSTEMS[system]
-        for role, told in load_host("autogen").instructions["reading"].items():
-            if system == told:
-                return role
+        if system in _roles():
+            return _roles()[system]
         raise AssertionError(f"no purpose known for {system[:60]!r}")
+
+
+@cache
+def _roles() -> Mapping[str, str]:
+    """System prompt to the role it is told to."""
+    instructions = load_host("autogen").instructions["reading"]
+    return {told: role for role, told in instructions.items()}
 
 
 class BagEmbedder:
