@@ -5,6 +5,7 @@ Exit status: 0 done, 1 a check failed, 2 bad input, 3 infrastructure.
 
 from __future__ import annotations
 
+import io
 import json
 import sys
 import tomllib
@@ -40,6 +41,9 @@ Command = TypeVar("Command", bound=Callable[..., Any])
 
 def main(arguments: Sequence[str] | None = None) -> None:
     """Run the command line; a mistake of the user costs one line, never a traceback."""
+    for stream in (sys.stdout, sys.stderr):
+        if isinstance(stream, io.TextIOWrapper):
+            stream.reconfigure(errors="backslashreplace")
     try:
         cli.main(args=arguments, prog_name="discernmem", standalone_mode=False)
     except click.ClickException as error:
