@@ -18,7 +18,7 @@ Conventions shared by all payloads:
 from __future__ import annotations
 
 from collections.abc import Callable
-from typing import Any, ClassVar, Literal, NewType, TypeVar
+from typing import Any, ClassVar, Literal, NewType, TypeVar, dataclass_transform
 
 import attrs
 
@@ -29,6 +29,7 @@ Sign = Literal["positive", "negative", "neutral"]
 Label = Literal["CONTENT", "SCOPE", "NONE"]
 State = Literal["provisional", "active", "inactive"]
 ConditionKind = Literal["use_when", "avoid_when"]
+ConditionSource = Literal["scope check", "generalisation"]
 Origin = Literal["reuse", "attachment", "calibration"]
 LifecycleRule = Literal[
     "failed repair",
@@ -80,6 +81,7 @@ EVENT_TYPES: dict[str, type[Event]] = {}
 E = TypeVar("E", bound=type[Event])
 
 
+@dataclass_transform(kw_only_default=True, frozen_default=True)
 def event(kind: Kind, *, stream: str, schema_version: int = 1) -> Callable[[E], E]:
     """Make a class a frozen event of the vocabulary.
 
@@ -103,7 +105,7 @@ def event(kind: Kind, *, stream: str, schema_version: int = 1) -> Callable[[E], 
 # -- values used inside payloads ---------------------------------------------------------------
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class MessageRef:
     """One chat message of a request: its chat role and the blob of its content."""
 
@@ -111,7 +113,7 @@ class MessageRef:
     content: BlobRef
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Injected:
     """A memory as it was handed to its owner: identity, version, owner role.
 
@@ -125,7 +127,7 @@ class Injected:
     body: str
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Candidate:
     """A memory considered for retrieval or identity, with its cosine similarity (6 decimals)."""
 
@@ -133,7 +135,7 @@ class Candidate:
     similarity: float
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Comparison:
     """The three scores of one validation task and the margins of Eq. 15 (9 decimals).
 
@@ -149,7 +151,7 @@ class Comparison:
     beta: float
 
 
-@attrs.frozen(kw_only=True)
+@attrs.frozen(kw_only=True, slots=False)
 class Capability:
     """A correction a past repair achieved and the related tasks that validated it (Eq. 11)."""
 
@@ -419,7 +421,7 @@ class ConditionAdded(Event):
     version: int
     kind: ConditionKind
     text: str
-    source: Literal["scope check", "generalisation"]
+    source: ConditionSource
 
 
 @event("derived", stream="memory:{memory}")

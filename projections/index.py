@@ -27,7 +27,7 @@ class VectorIndex:
         if self._index is None:
             self._index = faiss.IndexIDMap2(faiss.IndexFlatIP(row.shape[1]))
         if known is not None:
-            self._index.remove_ids(np.array([key], dtype=np.int64))
+            self._index.remove_ids(faiss.IDSelectorBatch(np.array([key], dtype=np.int64)))
         self._index.add_with_ids(row, np.array([key], dtype=np.int64))
         self._vectors[key] = vector
 
@@ -36,7 +36,8 @@ class VectorIndex:
         if self._index is None or not among or k <= 0:
             return {}
         allowed = np.array(sorted(among), dtype=np.int64)
-        parameters = faiss.SearchParameters(sel=faiss.IDSelectorBatch(allowed))
+        selector = faiss.IDSelectorBatch(allowed)
+        parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
         query = np.frombuffer(vector, "<f4").reshape(1, -1)
         _, keys = self._index.search(query, min(k, len(allowed)), params=parameters)
         return {int(key): self._vectors[int(key)] for key in keys[0] if key >= 0}

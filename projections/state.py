@@ -128,11 +128,13 @@ def load(dumped: bytes) -> State:
     )
 
 
+def _is_map(kind: object) -> bool:
+    return get_origin(kind) == Map
+
+
 def _converter() -> cattrs.Converter:
     converter = cattrs.Converter()
-    converter.register_structure_hook_func(
-        lambda kind: get_origin(kind) is Map, lambda value, _: Map(value)
-    )
+    converter.register_structure_hook_func(_is_map, lambda value, _: Map(value))
     return converter
 
 

@@ -2,7 +2,16 @@
 
 from __future__ import annotations
 
+from typing import Protocol
+
 from ..eventlog import events as ev
+
+
+class _OfVersion(Protocol):
+    @property
+    def memory(self) -> str: ...
+    @property
+    def version(self) -> int: ...
 
 
 def tell(event: ev.Event) -> str:
@@ -146,7 +155,7 @@ def _judged(event: ev.CandidateJudged) -> str:
     return f"{verdict} — {scores}"
 
 
-def _version(event: ev.Event) -> str:
+def _version(event: _OfVersion) -> str:
     return f"{event.memory}.v{event.version}"
 
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import gzip
 from importlib import resources
+from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
@@ -47,5 +48,5 @@ def open_recorded(folder: Path) -> Path:
     if not path.exists():
         packed = resources.files("discernmem.data") / "examples" / EXAMPLE
         with packed.open("rb") as stream, gzip.open(stream) as lines:
-            import_(lines, path)
+            import_(BufferedReader(lines), path)
     return path

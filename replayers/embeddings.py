@@ -58,13 +58,30 @@ class Neighbours:
     def __init__(self, embeddings: Embeddings) -> None:
         self._embeddings = embeddings
         self._index = VectorIndex()
+        self._held: dict[int, str] = {}
 
     def similarities(
-        self, query: str, k: int, texts: Mapping[int, Callable[[], str]], *, cause: str
+        self,
+        query: str,
+        k: int,
+        among: Mapping[int, str],
+        text_of: Callable[[str], str],
+        *,
+        cause: str,
     ) -> dict[int, float]:
-        """Cosines of ``query`` with at least the ``k`` nearest of ``texts`` (all, if fewer)."""
-        for key, text in texts.items():
-            self._index.put(key, self._embeddings.vector(text(), cause=cause))
+        """Cosines of ``query`` with at least the ``k`` nearest of ``among`` (all, if fewer).
+
+        Args:
+            query: the text to be near to.
+            k: how many neighbours are wanted.
+            among: key to a name of its text; a key whose name changed is embedded anew.
+            text_of: the text a name stands for, asked only when it is to be embedded.
+            cause: id of the event that led to asking.
+        """
+        for key, name in among.items():
+            if self._held.get(key) != name:
+                self._index.put(key, self._embeddings.vector(text_of(name), cause=cause))
+                self._held[key] = name
         vector = self._embeddings.vector(query, cause=cause)
-        near = self._index.nearest(vector, k + SLACK, texts.keys())
+        near = self._index.nearest(vector, k + SLACK, among.keys())
         return {key: cosine(vector, other) for key, other in near.items()}

@@ -53,7 +53,7 @@ class Missing(CheckFailed):
     """Offline, the cycle asked for an observation the log does not hold."""
 
 
-class EndOfLog(Exception):  # noqa: N818 - control flow, not an error: the recorded part is over
+class EndOfLog(Exception):
     """Offline, the cycle went past the last recorded conclusion: all of them agreed."""
 
 
@@ -198,11 +198,9 @@ class Journal:
         payload = encode(event)
         if payload != recorded.payload:
             old, new = orjson.loads(recorded.payload), orjson.loads(payload)
-            for attribute in attrs.fields(type(event)):
-                if old.get(attribute.name) != new[attribute.name]:
-                    raise Divergence(
-                        recorded, attribute.name, old.get(attribute.name), new[attribute.name]
-                    )
+            for name in type(event).__annotations__:
+                if old.get(name) != new[name]:
+                    raise Divergence(recorded, name, old.get(name), new[name])
             raise Divergence(recorded, "payload", recorded.payload.decode(), payload.decode())
         if recorded.causation_id != cause:
             raise Divergence(recorded, "causation_id", recorded.causation_id, cause)

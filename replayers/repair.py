@@ -23,6 +23,7 @@ from .reuse import Assessment, apply_lifecycle
 from .run import Run
 from .showing import shown
 
+
 @attrs.frozen(kw_only=True)
 class Trial:
     """A validation task with what the parent and no memory score on it."""

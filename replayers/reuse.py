@@ -297,7 +297,12 @@ def _generalise(run: Run, memory: Memory, effects: tuple[Effect, ...], cause: st
 
 
 def _add_condition(
-    run: Run, memory: Memory, kind: ev.ConditionKind, text: str, source: str, cause: str
+    run: Run,
+    memory: Memory,
+    kind: ev.ConditionKind,
+    text: str,
+    source: ev.ConditionSource,
+    cause: str,
 ) -> None:
     run.emit(
         ev.ConditionAdded(

@@ -86,7 +86,8 @@ class Run:
         near = self.memory_neighbours.similarities(
             query,
             k,
-            {m.number: lambda m=m: text_of(m.body, m.use_texts) for m in memories},
+            {memory.number: text_of(memory.body, memory.use_texts) for memory in memories},
+            lambda text: text,
             cause=cause,
         )
         return {f"m{number}": similarity for number, similarity in near.items()}
@@ -96,6 +97,10 @@ class Run:
     ) -> dict[str, float]:
         """Cosines of ``query`` with the nearest of ``tasks``, by task id."""
         near = self.task_neighbours.similarities(
-            query, k, {t.index: lambda t=t: self.text_of(t) for t in tasks}, cause=cause
+            query,
+            k,
+            {task.index: task.text for task in tasks},
+            self.journal.log.text,
+            cause=cause,
         )
         return {self.state.history.order[index]: cosine for index, cosine in near.items()}

@@ -57,8 +57,8 @@ Set store to true only if all of this holds:
 - something visible afterwards shows that this helped, or avoided or fixed a mistake;
 - the rule still makes sense without the names, numbers, answers and words of this task.
 A failed task can teach too. Set store to false for a score alone, an unexplained failure, routine \
-work, agreeing, passing on, formatting, or a ready answer, program or plan. What others did is only \
-proof. Add nothing unseen.
+work, agreeing, passing on, formatting, or a ready answer, program or plan. What others did is \
+only proof. Add nothing unseen.
 
 Write the rule as advice that begins with a verb and names nothing of this task. What one must see \
 before it applies goes into use_when; exceptions this task showed go into avoid_when, mostly none.

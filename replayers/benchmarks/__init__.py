@@ -15,13 +15,15 @@ def open_benchmark(name: str, options: Mapping[str, Any]) -> Benchmark:
     Raises:
         BadInput: no such benchmark or option, or its data is unusable.
     """
-    if name == "reading":
-        from .reading import ReadingBenchmark as benchmark
-    elif name == "pddl":
-        from .pddl import PddlBenchmark as benchmark  # type: ignore[assignment]
-    else:
-        raise BadInput(f"benchmark {name!r} is unknown; known: pddl, reading")
     try:
-        return benchmark(**options)
+        if name == "reading":
+            from .reading import ReadingBenchmark
+
+            return ReadingBenchmark(**options)
+        if name == "pddl":
+            from .pddl import PddlBenchmark
+
+            return PddlBenchmark(**options)
     except TypeError as error:
         raise BadInput(f"[benchmark] {name}: {error}") from None
+    raise BadInput(f"benchmark {name!r} is unknown; known: pddl, reading")

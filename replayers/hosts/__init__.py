@@ -1,0 +1,1 @@
+"""Teams that ship with the package, one TOML file each."""
