@@ -22,9 +22,10 @@ from discernmem.eventlog import EventLog
 from discernmem.replayers import doctor, session
 from discernmem.replayers.config import Config
 from discernmem.replayers.models.llama import library
-from lively import RICH, LivelyModel, lively_world, record
+from lively import LivelyModel, lively_world, record
 from scripted import BagEmbedder
 
+SEED = 8
 ROOT = Path(__file__).parent.parent
 HEAVY = {
     "faiss",
@@ -41,7 +42,7 @@ HEAVY = {
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record(tmp_path_factory.mktemp("recorded"), RICH, tasks=4)
+    return record(tmp_path_factory.mktemp("recorded"), SEED, tasks=4)
 
 
 @pytest.fixture
@@ -117,7 +118,8 @@ def test_every_reading_command_offers_json() -> None:
 
 def test_the_readme_names_every_command_and_no_other() -> None:
     readme = (ROOT / "README.md").read_text("utf-8")
-    assert set(re.findall(r"\bdiscernmem ([a-z]+)\b", readme)) == set(cli.commands)
+    code = "".join(re.findall(r"^```.*?^```|`[^`\n]+`", readme, re.MULTILINE | re.DOTALL))
+    assert set(re.findall(r"\bdiscernmem ([a-z]+)", code)) == set(cli.commands)
 
 
 # -- a plan ------------------------------------------------------------------------------------
@@ -126,7 +128,7 @@ def test_the_readme_names_every_command_and_no_other() -> None:
 def planned(
     capsys: pytest.CaptureFixture[str], folder: Path, *options: str
 ) -> tuple[dict[str, object], str]:
-    lively_world(folder, RICH, tasks=3)
+    lively_world(folder, SEED, tasks=3)
     before = sorted(folder.rglob("*"))
     stream = f"benchmark.source={folder / 'stream.jsonl'}"
     text = output(capsys, "run", folder / "new.db", "--set", stream, "--dry-run", *options)
@@ -174,8 +176,8 @@ def test_options_go_over_the_file_and_the_file_over_the_defaults(
 def test_run_and_resume_print_a_row_a_task_and_the_totals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    lively_world(tmp_path, RICH, tasks=3)
-    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(RICH))
+    lively_world(tmp_path, SEED, tasks=3)
+    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(SEED))
     monkeypatch.setattr(session, "open_embedder", lambda _: BagEmbedder())
     log, states = tmp_path / "run.db", tmp_path / "states"
     stream = f"benchmark.source={tmp_path / 'stream.jsonl'}"
@@ -209,7 +211,7 @@ def test_resuming_in_another_world_is_refused_with_what_differs(
         def card(self):  # type: ignore[no-untyped-def]
             return super().card.__class__(fingerprint="sack", facts={})
 
-    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(RICH))
+    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(SEED))
     monkeypatch.setattr(session, "open_embedder", lambda _: Other())
     with pytest.raises(SystemExit) as stopped:
         main(["resume", str(log)])
@@ -353,7 +355,7 @@ def test_a_store_that_is_not_the_fold_is_found_though_the_chain_holds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setattr("discernmem.replayers.cycle.state_hash", lambda _: "0" * 64)
-    log = record(tmp_path, RICH, tasks=2)
+    log = record(tmp_path, SEED, tasks=2)
     status, out, err = verify(capsys, log)
     assert status == 1
     assert out.count(": store: the store after task ") == 2

@@ -15,9 +15,10 @@ import pytest
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.replayers import session
-from lively import RICH, LivelyModel, record
+from lively import LivelyModel, record
 from scripted import BagEmbedder
 
+SEED = 8
 ITEM = {
     "id": "q1",
     "family": "one-fact",
@@ -36,7 +37,7 @@ os.execv(sys.executable, [sys.executable, "-m", "discernmem.cli", *sys.argv[1:]]
 
 @pytest.fixture(scope="module")
 def recorded(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record(tmp_path_factory.mktemp("recorded"), RICH, tasks=3)
+    return record(tmp_path_factory.mktemp("recorded"), SEED, tasks=3)
 
 
 @pytest.fixture
@@ -282,7 +283,7 @@ def test_a_run_killed_before_its_first_event_is_told_apart_from_a_run(
 def test_states_are_not_dumped_into_a_file(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(RICH))
+    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(SEED))
     monkeypatch.setattr(session, "open_embedder", lambda _: BagEmbedder())
     before = files(folder)
     with pytest.raises(SystemExit) as stopped:

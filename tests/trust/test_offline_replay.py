@@ -17,7 +17,7 @@ from discernmem.cli import main
 from discernmem.eventlog import EventLog, Recorded, plain
 from discernmem.replayers.journal import DERIVED
 from discernmem.replayers.session import replay_offline
-from lively import GARBAGE, RICH, record
+from lively import GARBAGE, TASKS, record, rich_seed
 
 WITHOUT_MODELS = """
 import socket, sys
@@ -39,7 +39,7 @@ main(sys.argv[1:])
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record(tmp_path_factory.mktemp("recorded"), RICH)
+    return record(tmp_path_factory.mktemp("recorded"), rich_seed())
 
 
 def events(log: Path) -> list[Recorded]:
@@ -92,7 +92,7 @@ def test_a_recorded_run_is_derived_again_without_models_or_network(log: Path) ->
     assert done.stderr == b""
     assert done.returncode == 0
     derived = sum(r.type in DERIVED for r in events(log))
-    assert json.loads(done.stdout) == {"agreed": derived, "tasks": 8, "finished": True}
+    assert json.loads(done.stdout) == {"agreed": derived, "tasks": TASKS, "finished": True}
 
 
 def test_a_replay_leaves_no_trace_beside_the_log(log: Path) -> None:

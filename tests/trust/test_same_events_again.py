@@ -11,7 +11,7 @@ from typing import Any
 import processes
 from discernmem.eventlog import EventLog, plain
 from discernmem.replayers.journal import DERIVED
-from lively import RICH
+from lively import rich_seed
 
 LITERAL = ("replies",)
 """What names a model's very words; it differs when they do."""
@@ -20,7 +20,7 @@ LITERAL = ("replies",)
 def record_apart(log: Path, folder: Path, hash_seed: int, *options: str) -> None:
     support = str(Path(processes.__file__).parent)
     subprocess.run(
-        [sys.executable, processes.__file__, str(log), str(folder), str(RICH), *options],
+        [sys.executable, processes.__file__, str(log), str(folder), str(rich_seed()), *options],
         env={**os.environ, "PYTHONHASHSEED": str(hash_seed), "PYTHONPATH": support},
         check=True,
     )

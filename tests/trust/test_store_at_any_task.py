@@ -14,22 +14,20 @@ from discernmem.eventlog import EventLog
 from discernmem.eventlog.snapshots import Snapshots, side_file
 from discernmem.projections import changes, state, timeline
 from discernmem.replayers import session
-from lively import RICH, LivelyModel, lively_world, record
+from lively import TASKS, LivelyModel, lively_world, record, rich_seed
 from scripted import BagEmbedder
-
-TASKS = 8
 
 
 @pytest.fixture(scope="module")
 def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     """A run recorded by the command, and the folder of its dumped states."""
     folder = tmp_path_factory.mktemp("recorded")
-    stream = lively_world(folder, RICH, tasks=TASKS).config.benchmark.options["source"]
+    stream = lively_world(folder, rich_seed(), tasks=TASKS).config.benchmark.options["source"]
     log, states = folder / "run.db", folder / "states"
     settings = ("theta=-1.0", "candidates=2", "rounds=2", "attempts=2", "k_inj=2")
     pairs = [f"method.{each}" for each in settings] + [f"benchmark.source={stream}"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "open_model", lambda *_, **__: LivelyModel(RICH))
+        patch.setattr(session, "open_model", lambda *_, **__: LivelyModel(rich_seed()))
         patch.setattr(session, "open_embedder", lambda _: BagEmbedder())
         sets = [part for pair in pairs for part in ("--set", pair)]
         main(["run", str(log), "--dump-states", str(states), *sets])
@@ -91,7 +89,7 @@ def test_a_side_file_of_another_log_is_not_believed(
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
-    other = record(tmp_path / "other", RICH + 1, tasks=2)
+    other = record(tmp_path / "other", rich_seed() + 1, tasks=2)
     with EventLog.open(other) as opened, Snapshots(opened, "state", state.STATE_VERSION) as kept:
         for position in range(1, opened.head().position + 1, 7):
             kept.put(position, state.dump(timeline.state_at_position(opened, position)))

@@ -11,12 +11,12 @@ from typing import Any
 import pytest
 from discernmem.cli import main
 from discernmem.eventlog import EventLog, Recorded
-from lively import RICH, record
+from lively import record, rich_seed
 
 
 @pytest.fixture(scope="module")
 def log(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return record(tmp_path_factory.mktemp("recorded"), RICH)
+    return record(tmp_path_factory.mktemp("recorded"), rich_seed())
 
 
 @pytest.fixture(scope="module")
