@@ -19,6 +19,7 @@ from discernmem.cli import cli, main
 from discernmem.decisions.plan import worst_case
 from discernmem.decisions.settings import Settings
 from discernmem.eventlog import EventLog
+from discernmem.eventlog.errors import CheckFailed, Infrastructure
 from discernmem.replayers import doctor, session
 from discernmem.replayers.config import Config
 from discernmem.replayers.models.llama import library
@@ -460,3 +461,47 @@ def test_a_terminal_of_another_alphabet_gets_escapes_and_no_traceback(log: Path)
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u2514\\u2500 " in done.stdout
+
+
+def test_an_interrupted_run_says_how_to_go_on(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def interrupt(*_: object, **__: object) -> None:
+        raise KeyboardInterrupt
+
+    monkeypatch.setattr(session, "resume", interrupt)
+    with pytest.raises(SystemExit) as stopped:
+        main(["resume", str(log)])
+    assert stopped.value.code == 130
+    assert capsys.readouterr().err.strip() == (
+        "discernmem: interrupted; `discernmem resume` goes on with a run"
+    )
+
+
+@pytest.mark.parametrize("status", [1, 3])
+def test_other_failures_have_their_own_status(
+    status: int, log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    failure = {1: CheckFailed("it differs"), 3: Infrastructure("the server is down")}[status]
+
+    def fail(*_: object, **__: object) -> None:
+        raise failure
+
+    monkeypatch.setattr(session, "resume", fail)
+    with pytest.raises(SystemExit) as stopped:
+        main(["resume", str(log)])
+    assert stopped.value.code == status
+    assert capsys.readouterr().err == f"discernmem: {failure}\n"
+
+
+def test_a_disk_that_fails_is_infrastructure(
+    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    def fail(*_: object, **__: object) -> None:
+        raise OSError(28, "No space left on device", "state-00001.json")
+
+    monkeypatch.setattr(session, "resume", fail)
+    with pytest.raises(SystemExit) as stopped:
+        main(["resume", str(log)])
+    assert stopped.value.code == 3
+    assert capsys.readouterr().err == "discernmem: state-00001.json: No space left on device\n"
