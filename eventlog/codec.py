@@ -133,7 +133,7 @@ def decode(type_name: str, schema_version: int, payload: bytes) -> Event:
     cls = event_class(type_name, schema_version)
     try:
         fields = orjson.loads(payload)
-        if schema_version < cls.SCHEMA_VERSION:
+        if schema_version != cls.SCHEMA_VERSION:
             fields = upcast(type_name, schema_version, fields)
         event: Event = _STRUCTURE[type_name](fields, cls)
     except Exception as error:

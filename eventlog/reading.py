@@ -72,8 +72,7 @@ class Readable(ABC):
         sql = f"select {_COLUMNS} from events where {where} order by position limit {PAGE}"
         while True:
             rows = self.rows(sql, (after, last, *parameters))
-            for row in rows:
-                yield self._recorded(row)
+            yield from map(self._recorded, rows)
             if len(rows) < PAGE:
                 return
             after = rows[-1][0]
@@ -164,21 +163,8 @@ class Readable(ABC):
 
     def _recorded(self, row: files.Row) -> Recorded:
         try:
-            return Recorded(
-                position=row[0],
-                event_id=row[1],
-                stream_id=row[2],
-                stream_version=row[3],
-                type=row[4],
-                schema_version=row[5],
-                task_index=row[6],
-                recorded_at=row[7],
-                actor=row[8],
-                causation_id=row[9],
-                correlation_id=row[10],
-                payload=row[11],
-                hash=row[12].hex(),
-                event=decode(row[4], row[5], row[11]),
-            )
+            type_name, schema_version, payload = row[4], row[5], row[11]
+            event = decode(type_name, schema_version, payload)
+            return Recorded._make((*row[:12], row[12].hex(), event))
         except (LogError, AttributeError, TypeError) as error:
             raise LogError(f"{self.path}: event {row[0]}: {error}") from None

@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+import re
+from typing import NamedTuple
+
 import attrs
 
 from . import chain
@@ -9,6 +12,8 @@ from .citations import citations
 from .codec import decode, digest, digest_json, encode
 from .errors import BadInput
 from .events import Event
+
+_SHA256 = re.compile("[0-9a-f]{64}").fullmatch
 
 MAX_PAYLOAD = 64 << 10
 """Bytes a payload may have; what is larger belongs into a blob."""
@@ -30,11 +35,11 @@ class Draft:
     blobs: tuple[bytes, ...] = ()
 
 
-@attrs.frozen(kw_only=True, slots=False)
-class Recorded:
+class Recorded(NamedTuple):
     """An event of the log with its header; ``payload`` holds the stored bytes.
 
     ``recorded_at`` is for people, no rule reads it. ``hash`` is the chain's link, in hex.
+    A tuple, since one is made for every event of every rebuild.
     """
 
     position: int
@@ -111,7 +116,7 @@ def prepare(draft: Draft) -> Prepared:
     Raises:
         ValueError: a field of the event is not JSON.
         LogError: a field has another type than it declares.
-        BadInput: the payload is too large, or a blob is given that it does not cite.
+        BadInput: the payload is too large, cites what is no digest, or does not cite a blob given.
     """
     event = draft.event
     name = type(event).__name__
@@ -123,6 +128,9 @@ def prepare(draft: Draft) -> Prepared:
         )
     event = decode(name, event.SCHEMA_VERSION, payload)
     cited = citations(event)
+    for field, sha256 in cited.items():
+        if not _SHA256(sha256):
+            raise BadInput(f"{name}: {field} is {sha256!r:.80}, not the SHA-256 of a blob in hex")
     for content in draft.blobs:
         if digest(content) not in cited.values():
             raise BadInput(

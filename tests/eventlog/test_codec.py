@@ -165,10 +165,10 @@ def test_a_whole_float_stays_a_float() -> None:
         ({"messages": "abc"}, "expected a list, got str @ ModelReplied.messages"),
         ({"messages": [{"role": "user"}]}, r"missing field @ ModelReplied.messages\[0\].content"),
         (
-            {"messages": [{"role": "user", "content": "A" * 64}]},
-            r"expected the SHA-256 .* @ ModelReplied.messages\[0\].content",
+            {"messages": [{"role": "user", "content": None}]},
+            r"expected str, got NoneType @ ModelReplied.messages\[0\].content",
         ),
-        ({"schema": "a" * 63}, "expected the SHA-256 .* @ ModelReplied.schema"),
+        ({"schema": 7}, "expected str, got int @ ModelReplied.schema"),
         ({"extra": 1}, "unexpected fields extra @ ModelReplied"),
     ],
 )

@@ -270,6 +270,12 @@ class TestAppending:
         assert log.rows("select count(*) from blobs") == [(1,)]
         assert log.rows("select count(*) from event_blobs") == [(2,)]
 
+    @pytest.mark.parametrize("text", ["A" * 64, "a" * 63, ""])
+    def test_what_a_blob_field_holds_must_be_a_digest(self, log: EventLog, text: str) -> None:
+        event = ev.TaskStarted(index=1, task="t", domain="d", text=ev.BlobRef(text))
+        with pytest.raises(BadInput, match=f"TaskStarted: text is '{text}', not the SHA-256"):
+            log.append([draft(event)])
+
     def test_a_blob_that_the_payload_does_not_cite_is_refused(self, log: EventLog) -> None:
         with pytest.raises(BadInput, match="MemoryAdmitted: a blob of 5 bytes"):
             log.append([draft(admitted().event, 1, None, "stray")])
