@@ -18,7 +18,7 @@ def folder(tmp_path: Path) -> Iterator[Path]:
     if not MEMORY.is_dir():
         yield tmp_path
         return
-    made = Path(tempfile.mkdtemp(dir=MEMORY))
+    made = Path(tempfile.mkdtemp(prefix="discernmem-", dir=MEMORY))
     yield made
     shutil.rmtree(made)
 
