@@ -15,16 +15,14 @@ COMPRESS_ABOVE = 1000
 LEVEL = 3
 
 
-def store(connection: sqlite3.Connection, content: bytes) -> bytes:
-    """Store a content unless it is there already; its SHA-256, 32 bytes."""
-    sha256 = hashlib.sha256(content).digest()
+def store(connection: sqlite3.Connection, sha256: bytes, content: bytes) -> None:
+    """Store a content under its SHA-256, 32 bytes, unless it is there already."""
     if not stored(connection, sha256):
         codec, packed = pack(content)
         connection.execute(
             "insert into blobs (sha256, size, codec, content) values (?, ?, ?, ?)",
             (sha256, len(content), codec, packed),
         )
-    return sha256
 
 
 def stored(connection: sqlite3.Connection, sha256: bytes) -> bool:

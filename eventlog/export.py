@@ -19,7 +19,7 @@ import orjson
 from . import blobs, chain, files
 from .chain import Head, Header
 from .citations import citations
-from .codec import canonical, decode
+from .codec import canonical, decode, digest
 from .errors import BadInput, LogError
 from .lock import WriterLock
 from .log import EventLog
@@ -183,8 +183,9 @@ class _Import:
             line = self._next()
             if "blob" in line:
                 content = _blob(line)
-                if blobs.store(connection, content).hex() != line["blob"]:
+                if digest(content) != line["blob"]:
                     raise ValueError("the blob has another digest")
+                blobs.store(connection, bytes.fromhex(line["blob"]), content)
             elif "head" in line:
                 head = Head(chain.origin(log_id), position, prev.hex())
                 if line["head"] != attrs.asdict(head):

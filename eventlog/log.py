@@ -23,7 +23,7 @@ from .lock import WriterLock
 from .reading import Readable
 from .records import Draft, Prepared, Recorded, prepare
 from .upcasters import event_class
-from .writing import match, write
+from .writing import Writer, match
 
 __all__ = ["Draft", "EventLog", "Head", "Recorded", "utc_now"]
 
@@ -59,6 +59,7 @@ class EventLog(Readable):
             raise
         self.log_id = str(meta.get("log_id"))
         self.run = str(meta.get("run"))
+        self._writer = Writer(self._connection, self.run) if self._connection else None
 
     @classmethod
     def create(
@@ -192,13 +193,11 @@ class EventLog(Readable):
             Infrastructure: the disk is full or fails; nothing was recorded.
         """
         prepared = [prepare(draft) for draft in drafts]
-        with self._transaction() as connection:
+        with self._transaction() as writer:
             head = self.head()
             if expected is not None and head.position != expected:
                 return self._receipts(prepared, expected, head.position)
-            return write(
-                connection, prepared, head=head, run=self.run, recorded_at=_stamp(self._clock())
-            )
+            return writer.write(prepared, head=head, recorded_at=_stamp(self._clock()))
 
     def _receipts(
         self, prepared: Sequence[Prepared], expected: int, position: int
@@ -209,18 +208,19 @@ class EventLog(Readable):
         return recorded
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
-        connection = self._connection
-        if connection is None:
+    def _transaction(self) -> Iterator[Writer]:
+        connection, writer = self._connection, self._writer
+        if connection is None or writer is None:
             raise BadInput(f"{self.path} is opened to read; open it with write=True to append")
         if os.getpid() != self._process:
             raise BadInput(f"{self.path} was opened by another process; open it after forking")
         with files.reported(self.path):
             connection.execute("begin immediate")
             try:
-                yield connection
+                yield writer
                 connection.execute("commit")
             except BaseException:
+                writer.forget()
                 if connection.in_transaction:
                     connection.execute("rollback")
                 raise

@@ -126,16 +126,19 @@ class Readable(ABC):
         Raises:
             BadInput: it never ended there.
         """
+        sql = "select position, hash from events"
         if position is None:
-            position = self._number("select coalesce(max(position), 0) from events")
-        hash_ = chain.genesis(self.log_id)
-        if position != 0:
-            rows = self.rows("select hash from events where position = ?", (position,))
-            if not rows:
-                raise BadInput(f"{self.path} has no event at position {position}")
-            if not isinstance(rows[0][0], bytes):
+            rows = self.rows(f"{sql} order by position desc limit 1")
+        else:
+            rows = self.rows(f"{sql} where position = ?", (position,))
+        if rows:
+            position, hash_ = rows[0]
+            if not isinstance(hash_, bytes):
                 raise LogError(f"{self.path}: event {position}: its hash is damaged; run verify")
-            hash_ = rows[0][0]
+        elif position:
+            raise BadInput(f"{self.path} has no event at position {position}")
+        else:
+            position, hash_ = 0, chain.genesis(self.log_id)
         return Head(chain.origin(self.log_id), position, hash_.hex())
 
     def position_at_task(self, task_index: int) -> int:

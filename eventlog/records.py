@@ -7,7 +7,6 @@ from typing import NamedTuple
 
 import attrs
 
-from . import chain
 from .citations import citations
 from .codec import decode, digest, digest_json, encode
 from .errors import BadInput
@@ -76,7 +75,7 @@ class Prepared:
     """A draft made ready to be written: all that does not depend on its place in the log.
 
     ``event`` is read back from ``payload``, so that what a writer gets is what a reader will see.
-    ``cited`` maps names of the event's blobs to SHA-256 in hex.
+    ``cited`` maps names of the event's blobs to SHA-256 in hex, ``blobs`` SHA-256 to contents.
     """
 
     draft: Draft
@@ -85,11 +84,7 @@ class Prepared:
     payload: bytes
     event: Event
     cited: dict[str, str]
-
-    @property
-    def links(self) -> bytes:
-        """The cited blobs as the hash covers them."""
-        return chain.links(self.cited.items())
+    blobs: dict[str, bytes]
 
     @property
     def content(self) -> str:
@@ -131,11 +126,17 @@ def prepare(draft: Draft) -> Prepared:
     for field, sha256 in cited.items():
         if not _SHA256(sha256):
             raise BadInput(f"{name}: {field} is {sha256!r:.80}, not the SHA-256 of a blob in hex")
-    for content in draft.blobs:
-        if digest(content) not in cited.values():
-            raise BadInput(
-                f"{name}: a blob of {len(content)} bytes is given that no field of the event cites"
-            )
+    blobs = {digest(content): content for content in draft.blobs}
+    for sha256 in blobs.keys() - cited.values():
+        raise BadInput(
+            f"{name}: a blob of {len(blobs[sha256])} bytes is given that no field of it cites"
+        )
     return Prepared(
-        draft=draft, type=name, stream=event.stream, payload=payload, event=event, cited=cited
+        draft=draft,
+        type=name,
+        stream=event.stream,
+        payload=payload,
+        event=event,
+        cited=cited,
+        blobs=blobs,
     )

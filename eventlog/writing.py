@@ -14,102 +14,99 @@ INSERT_EVENT = "insert into events values (?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?, ?
 INSERT_LINK = "insert into event_blobs values (?, ?, ?)"
 
 
-def write(
-    connection: sqlite3.Connection,
-    prepared: Sequence[Prepared],
-    *,
-    head: Head,
-    run: str,
-    recorded_at: str,
-) -> tuple[Recorded, ...]:
-    """Insert events after ``head``; what they record refers only to what is there already.
+class Writer:
+    """Puts prepared events behind the head, inside a transaction of the one writer of a log.
 
-    Raises:
-        BadInput: a cited blob or event is not in the log.
+    It remembers which blobs are stored and how far each stream goes: nobody else writes them.
     """
-    position, prev = head.position, bytes.fromhex(head.hash)
-    versions: dict[str, int] = {}
-    known: set[str] = set()
-    rows, links, recorded = [], [], []
-    for item in prepared:
-        draft, stream = item.draft, item.stream
-        for content in draft.blobs:
-            blobs.store(connection, content)
-        _check_blobs(connection, item)
-        _check_events(connection, item, known)
-        position += 1
-        version = versions.get(stream) or _next_version(connection, stream)
-        versions[stream] = version + 1
-        event_id = chain.event_id(run, stream, version, item.type)
-        known.add(event_id)
-        header = (
-            position,
-            event_id,
-            stream,
-            version,
-            item.type,
-            item.event.SCHEMA_VERSION,
-            draft.task_index,
-            recorded_at,
-            draft.actor,
-            draft.cause,
-            run,
-        )
-        link = chain.link(prev, header, item.payload, item.links)
-        rows.append((*header, item.payload.decode(), prev, link))
-        links += [(position, name, bytes.fromhex(hex_)) for name, hex_ in item.cited.items()]
-        recorded.append(
-            Recorded(
-                position=position,
-                event_id=event_id,
-                stream_id=stream,
-                stream_version=version,
-                type=item.type,
-                schema_version=item.event.SCHEMA_VERSION,
-                task_index=draft.task_index,
-                recorded_at=recorded_at,
-                actor=draft.actor,
-                causation_id=draft.cause,
-                correlation_id=run,
-                payload=item.payload,
-                hash=link.hex(),
-                event=item.event,
+
+    def __init__(self, connection: sqlite3.Connection, run: str) -> None:
+        self._connection = connection
+        self._run = run
+        self._versions: dict[str, int] = {}
+        self._blobs: set[str] = set()
+
+    def forget(self) -> None:
+        """Remember nothing any more: the transaction was rolled back."""
+        self._versions.clear()
+        self._blobs.clear()
+
+    def write(
+        self, prepared: Sequence[Prepared], *, head: Head, recorded_at: str
+    ) -> tuple[Recorded, ...]:
+        """Insert events after ``head``; what they record refers only to what is there already.
+
+        Raises:
+            BadInput: a cited blob or event is not in the log.
+        """
+        position, prev = head.position, bytes.fromhex(head.hash)
+        known: set[str] = set()
+        rows, links, recorded = [], [], []
+        for item in prepared:
+            self._store(item)
+            self._check_events(item, known)
+            position += 1
+            version = self._next_version(item.stream)
+            event_id = chain.event_id(self._run, item.stream, version, item.type)
+            known.add(event_id)
+            header = (
+                position,
+                event_id,
+                item.stream,
+                version,
+                item.type,
+                item.event.SCHEMA_VERSION,
+                item.draft.task_index,
+                recorded_at,
+                item.draft.actor,
+                item.draft.cause,
+                self._run,
             )
-        )
-        prev = link
-    connection.executemany(INSERT_LINK, links)
-    connection.executemany(INSERT_EVENT, rows)
-    return tuple(recorded)
+            link = chain.link(prev, header, item.payload, chain.links(item.cited.items()))
+            rows.append((*header, item.payload.decode(), prev, link))
+            links += [(position, name, bytes.fromhex(ref)) for name, ref in item.cited.items()]
+            recorded.append(Recorded(*header, item.payload, link.hex(), item.event))
+            prev = link
+        self._connection.executemany(INSERT_LINK, links)
+        self._connection.executemany(INSERT_EVENT, rows)
+        return tuple(recorded)
 
+    def _next_version(self, stream: str) -> int:
+        last = self._versions.get(stream)
+        if last is None:
+            (last,) = self._connection.execute(
+                "select coalesce(max(stream_version), 0) from events where stream_id = ?", (stream,)
+            ).fetchone()
+        self._versions[stream] = last + 1
+        return last + 1
 
-def _next_version(connection: sqlite3.Connection, stream: str) -> int:
-    (last,) = connection.execute(
-        "select coalesce(max(stream_version), 0) from events where stream_id = ?", (stream,)
-    ).fetchone()
-    return int(last) + 1
+    def _store(self, item: Prepared) -> None:
+        for sha256, content in item.blobs.items():
+            if sha256 not in self._blobs:
+                blobs.store(self._connection, bytes.fromhex(sha256), content)
+                self._blobs.add(sha256)
+        for name, sha256 in item.cited.items():
+            if sha256 in self._blobs:
+                continue
+            if not blobs.stored(self._connection, bytes.fromhex(sha256)):
+                raise BadInput(
+                    f"{item.type}: {name} cites blob {sha256[:12]}, which is not in the log; "
+                    "give its content with the draft"
+                )
+            self._blobs.add(sha256)
 
-
-def _check_blobs(connection: sqlite3.Connection, item: Prepared) -> None:
-    for name, hex_ in item.cited.items():
-        if not blobs.stored(connection, bytes.fromhex(hex_)):
-            raise BadInput(
-                f"{item.type}: {name} cites blob {hex_[:12]}, which is not in the log; "
-                "give its content with the draft"
-            )
-
-
-def _check_events(connection: sqlite3.Connection, item: Prepared, known: set[str]) -> None:
-    cause = item.draft.cause
-    cited = (*getattr(item.event, "evidence", ()), *((cause,) if cause is not None else ()))
-    for event_id in cited:
-        if event_id in known:
-            continue
-        found = connection.execute("select 1 from events where event_id = ?", (event_id,))
-        if found.fetchone() is None:
-            raise BadInput(
-                f"{item.type}: cites event {event_id!r}, which is not recorded before it"
-            )
-        known.add(event_id)
+    def _check_events(self, item: Prepared, known: set[str]) -> None:
+        cause = item.draft.cause
+        cited = (*getattr(item.event, "evidence", ()), *((cause,) if cause is not None else ()))
+        for event_id in cited:
+            if event_id in known:
+                continue
+            found = self._connection.execute("select 1 from events where event_id = ?", (event_id,))
+            if found.fetchone() is None:
+                raise BadInput(
+                    f"{item.type}: cites event {event_id!r}, which is not recorded before it"
+                )
+            known.add(event_id)
 
 
 def match(

@@ -87,7 +87,7 @@ def test_a_failure_at_any_step_rolls_everything_back(
             broken.setattr(writing, step, "insert into nowhere values (1)")
             expected: type[BaseException] = Infrastructure
         else:
-            broken.setattr(writing.blobs if step == "store" else writing, step, fail)
+            broken.setattr(writing.blobs if step == "store" else writing.Writer, step, fail)
             expected = KeyboardInterrupt
         with pytest.raises(expected):
             log.append(drafts)
