@@ -43,12 +43,11 @@ class Snapshots:
         self._key = (projection, code_version)
         self._connection: sqlite3.Connection | None = None
         try:
-            connection = sqlite3.connect(side_file(Path(log.path)), isolation_level=None)
-            connection.execute("pragma synchronous = off")
-            connection.execute(SCHEMA)
+            self._connection = sqlite3.connect(side_file(Path(log.path)), isolation_level=None)
+            self._connection.execute("pragma synchronous = off")
+            self._connection.execute(SCHEMA)
         except sqlite3.Error:
-            return
-        self._connection = connection
+            self.close()
 
     def __enter__(self) -> Snapshots:
         return self

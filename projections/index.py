@@ -11,6 +11,10 @@ import faiss
 import numpy as np
 
 
+# Threads only cost at these sizes, and a fixed count keeps the order of additions fixed.
+faiss.omp_set_num_threads(1)
+
+
 class VectorIndex:
     """Unit vectors by integer key; putting a key again replaces its vector."""
 

@@ -48,9 +48,14 @@ def _share(default: float, high: float) -> Any:
 
 @attrs.frozen(kw_only=True)
 class SamplingConfig:
-    """How roles sample (benchmarks.md section 5); decisions are always greedy."""
+    """How the model samples: the team's roles, and the LLM decisions, which are greedy by default.
+
+    Greedy decoding makes very small models repeat themselves; a seeded ``decision_temperature``
+    is as reproducible.
+    """
 
     temperature: float = _share(0.0, 2)
+    decision_temperature: float = _share(0.0, 2)
     top_p: float = _share(0.95, 1)
     max_tokens: int = attrs.field(default=512, validator=_COUNT)
 

@@ -32,10 +32,11 @@ class Answer(Generic[V]):
 
 @attrs.frozen(kw_only=True)
 class Decider:
-    """Asks the seven decisions of one model; greedy at first, since they are judgements."""
+    """Asks the seven decisions of one model."""
 
     gateway: Gateway
     seed: int
+    temperature: float
     top_p: float
     attempts: int
 
@@ -51,7 +52,7 @@ class Decider:
         for attempt in range(1, self.attempts + 1):
             call = ModelCall(
                 messages=messages,
-                temperature=0.0,
+                temperature=self.temperature,
                 top_p=self.top_p,
                 max_tokens=decision.max_tokens,
                 seed=derived_seed(self.seed, decision.name, attempt),

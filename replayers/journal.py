@@ -11,7 +11,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Iterator
 from itertools import count
-from typing import Any
+from typing import Any, NoReturn
 
 import attrs
 import orjson
@@ -47,10 +47,6 @@ class Divergence(CheckFailed):
             f"diverges at event {at.position} ({at.type} in {at.stream_id}{task}{where}): "
             f"{field} recorded {_short(recorded)}, recomputed {_short(recomputed)}"
         )
-
-
-class Missing(CheckFailed):
-    """Offline, the cycle asked for an observation the log does not hold."""
 
 
 class EndOfLog(Exception):
@@ -133,23 +129,27 @@ class Journal:
             repeats: whether, without reuse, asking again means answering again.
 
         Raises:
-            Missing: offline and not recorded.
+            Divergence: offline and not recorded, while conclusions are still to come.
+            EndOfLog: offline and past the recorded part.
         """
         stream = stream or f"request:{request}"
         occurrence = self._occurrence(stream) if repeats and not self.reuse else 1
         recorded = self.log.find(stream, occurrence)
         if recorded is None:
             if self.offline:
-                if next(self._recorded, None) is None:
-                    raise EndOfLog
-                raise Missing(
-                    f"{self.log.path}: nothing recorded for {what} (request {request[:12]}); "
-                    "the log is incomplete, or the rules now ask for something else"
-                )
+                self._miss(request, what)
             answer = ask()
             recorded = self._append(answer.event, cause, answer.blobs)
         self.state = states.evolve(self.state, recorded)
         return recorded
+
+    def _miss(self, request: str, what: str) -> NoReturn:
+        following = next(self._recorded, None)
+        if following is None:
+            raise EndOfLog
+        raise Divergence(
+            following, "observation", None, f"needs {what} (request {request[:12]}), not recorded"
+        )
 
     def _occurrence(self, stream: str) -> int:
         if stream not in self._occurrences:

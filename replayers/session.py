@@ -263,7 +263,12 @@ def _go_on(log: EventLog, world: World, header: ev.RunStarted, each: TaskDone | 
 
 def setting_of(header: ev.RunStarted, config: Config) -> Setting:
     """What all executions of the run share."""
-    sampling = Sampling(**attrs.asdict(config.sampling), seed=config.method.seed)
+    sampling = Sampling(
+        temperature=config.sampling.temperature,
+        top_p=config.sampling.top_p,
+        max_tokens=config.sampling.max_tokens,
+        seed=config.method.seed,
+    )
     return Setting(
         model=header.model["fingerprint"],
         host=header.host,
@@ -284,6 +289,7 @@ def assemble(
     decider = Decider(
         gateway=gateway,
         seed=config.method.seed,
+        temperature=config.sampling.decision_temperature,
         top_p=config.sampling.top_p,
         attempts=config.method.attempts,
     )
@@ -328,7 +334,6 @@ def replay_offline(path: Path) -> Replayed:
 
     Raises:
         Divergence: a conclusion differs; names the event, the field and both values.
-        Missing: an observation the rules need is not in the log.
         BadInput: the log was decided by other rules than these.
     """
     with EventLog.open(path) as log:

@@ -184,7 +184,7 @@ def test_a_reply_made_unusable_asks_for_what_was_never_recorded(
     copy = tampered(log, tmp_path, reply.position, text=GARBAGE)
     status, line = replay(copy, capsys)
     assert status == 1
-    assert re.search(r"nothing recorded for a reply for scope check of \w+ \(request \w+\)", line)
+    assert re.search(r"needs a reply for scope check of \w+ \(request \w+\), not recorded", line)
 
 
 def test_a_changed_turn_of_a_role_is_found_in_the_trajectory_that_cites_it(
@@ -249,7 +249,8 @@ def test_an_observation_that_is_gone_is_missed(
     connection.close()
     status, line = replay(copy, capsys)
     assert status == 1
-    assert "nothing recorded for a reply for extraction of assistant" in line
+    assert ": observation recorded null, recomputed" in line
+    assert "needs a reply for extraction of assistant" in line
 
 
 def test_a_log_cut_inside_a_task_agrees_as_far_as_it_goes(log: Path, tmp_path: Path) -> None:
