@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Iterable
+from collections.abc import Collection
 
 import attrs
 import orjson
@@ -91,9 +91,9 @@ def link(prev: bytes, header: tuple[object, ...], payload: bytes, blobs: bytes) 
     ).digest()
 
 
-def links(blobs: Iterable[tuple[str, str]]) -> bytes:
+def links(blobs: Collection[tuple[str, str]]) -> bytes:
     """The blobs of an event as the hash covers them: JSON of sorted (name, SHA-256 hex) pairs."""
-    return orjson.dumps(sorted(blobs))
+    return orjson.dumps(sorted(blobs)) if blobs else b"[]"
 
 
 def event_id(run: str, stream: str, stream_version: int, type_name: str) -> str:

@@ -72,10 +72,12 @@ def _finite(value: Any) -> bool:
     kind = type(value)
     if kind is float:
         return math.isfinite(value)
-    if kind is dict:
-        return all(map(_finite, value.values()))
-    if kind is list or kind is tuple:
-        return all(map(_finite, value))
+    if kind is not dict and kind is not list and kind is not tuple:
+        return True
+    for item in value.values() if kind is dict else value:
+        kind = type(item)
+        if kind is not str and kind is not int and not _finite(item):
+            return False
     return True
 
 

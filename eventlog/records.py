@@ -70,8 +70,7 @@ class Recorded(NamedTuple):
         )
 
 
-@attrs.frozen(kw_only=True)
-class Prepared:
+class Prepared(NamedTuple):
     """A draft made ready to be written: all that does not depend on its place in the log.
 
     ``event`` is read back from ``payload``, so that what a writer gets is what a reader will see.
