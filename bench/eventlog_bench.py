@@ -31,12 +31,14 @@ BATCH = 100
 ROUNDS = 3
 SYSTEM = "You are the actor of a team that solves planning tasks. " * 30
 FOLDED = (
+    "TaskStarted",
+    "ContextObserved",
+    "TaskScored",
     "MemoryAdmitted",
     "ConditionAdded",
     "StateChanged",
+    "MemoryRevised",
     "EffectRecorded",
-    "TaskCompleted",
-    "StoreCheckpointed",
 )
 
 BARE = f"""
