@@ -44,9 +44,9 @@ class Extraction:
 
 # Small models copy a description of a field into it; an example from elsewhere they adapt.
 EXAMPLE = """\
-{"reason": "It counted the screws before closing the lid, and one was missing.", "store": true, \
-"rule": "Count the loose parts again before closing.", "use_when": ["parts were taken out"], \
-"avoid_when": []}"""
+{"reason": "It went over its letter again before sending it and found a line missing.", \
+"store": true, "rule": "Go over the result once more before handing it in.", \
+"use_when": ["a result is about to be handed in"], "avoid_when": []}"""
 
 SYSTEM = f"""\
 You read one team member's part in a finished task and decide whether it taught a rule that would \
