@@ -35,17 +35,21 @@ class Selection:
 
 
 SYSTEM = f"""\
-You choose which of its remembered rules a team member should read before it acts.
+You name which of its remembered rules a team member should read before it acts, the most useful \
+first.
 
-Choose a rule only if it is of direct use for what this member has to do next, as far as the \
-situation shows: its use conditions fit and none of its avoid conditions does. A rule about \
-something else only distracts. You may choose several rules, or none.
+Useful means useful for what this member has to do next in the situation shown. Name every rule \
+that may be of use, all of them if you can; leave out only a rule that plainly does not belong \
+here, as when one of its avoid conditions holds.
 
 Go by the situation and the words of the rules alone. Do not solve the task and do not change any \
 rule.
 {rendering.CLOSING}"""
 
-QUESTION = "Answer with reason (in a few words) and selected (a list of ids from the rules above)."
+QUESTION = (
+    "Answer with reason (in a few words) and selected (a list of ids from the rules above, such as "
+    '["m1"]).'
+)
 
 
 def _prompt(facts: SelectionFacts) -> Prompt:
