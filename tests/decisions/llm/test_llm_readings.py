@@ -232,5 +232,6 @@ def test_the_prompt_of_a_selection_reads_like_this() -> None:
         "avoid when:\n"
         "(none)\n"
         "\n"
-        "Answer with reason (in a few words) and selected (a list of ids from the rules above, such as ["m1"])."
+        "Answer with reason (in a few words) and selected (a list of ids from the rules above, "
+        'such as ["m1"]).'
     )
