@@ -62,18 +62,7 @@ class Event:
     @property
     def stream(self) -> str:
         """The stream this event belongs to, for example ``memory:m3``."""
-        return self.STREAM.format_map(_Fields(self))
-
-
-class _Fields(dict[str, Any]):
-    """Looks a format field up on the event, so that a stream name costs one format call."""
-
-    def __init__(self, source: Event) -> None:
-        super().__init__()
-        self._source = source
-
-    def __missing__(self, key: str) -> Any:
-        return getattr(self._source, key)
+        return self.STREAM.format_map(self.__dict__)
 
 
 EVENT_TYPES: dict[str, type[Event]] = {}

@@ -7,12 +7,13 @@ from typing import Any, Literal, get_args, get_origin, get_type_hints
 import attrs
 import orjson
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from discernmem.eventlog import canonical, decode, digest, digest_json, encode, plain
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.citations import citations
 from discernmem.eventlog.errors import LogError
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TEXT = st.text(st.characters(exclude_categories=["Cs"]), max_size=20)
 FINITE = st.floats(allow_nan=False, allow_infinity=False)
@@ -210,6 +211,15 @@ def test_a_version_this_code_does_not_know_is_refused_with_both(version: int) ->
 def test_encoding_names_the_field_that_is_not_json() -> None:
     with pytest.raises(ValueError, match=r"ModelReplied: .*\$\.temperature: nan"):
         encode(example("ModelReplied", temperature=math.nan))
+
+
+def test_no_number_of_a_record_inside_an_event_turns_into_null() -> None:
+    near = ev.Candidate(memory="m1", similarity=math.inf)
+    event = ev.MemoriesRetrieved(
+        index=1, task="t", role="r", context=ev.BlobRef("c"), candidates=(near,)
+    )
+    with pytest.raises(ValueError, match=r"MemoriesRetrieved: .*\.candidates\.0\.similarity: inf"):
+        encode(event)
 
 
 def test_citations_are_the_blob_fields_by_their_path() -> None:
