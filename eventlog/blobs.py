@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import sqlite3
+from collections.abc import Iterable
 
 import zstandard
 
@@ -15,14 +16,13 @@ COMPRESS_ABOVE = 1000
 LEVEL = 3
 
 
-def store(connection: sqlite3.Connection, sha256: bytes, content: bytes) -> None:
-    """Store a content under its SHA-256, 32 bytes, unless it is there already."""
-    if not stored(connection, sha256):
-        codec, packed = pack(content)
-        connection.execute(
-            "insert into blobs (sha256, size, codec, content) values (?, ?, ?, ?)",
-            (sha256, len(content), codec, packed),
-        )
+def store(connection: sqlite3.Connection, contents: Iterable[tuple[bytes, bytes]]) -> None:
+    """Store contents under their SHA-256, 32 bytes, each unless it is there already."""
+    connection.executemany(
+        "insert into blobs (sha256, size, codec, content) select ?1, ?2, ?3, ?4"
+        " where not exists (select 1 from blobs where sha256 = ?1)",
+        ((sha256, len(content), *pack(content)) for sha256, content in contents),
+    )
 
 
 def stored(connection: sqlite3.Connection, sha256: bytes) -> bool:

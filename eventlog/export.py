@@ -185,7 +185,7 @@ class _Import:
                 content = _blob(line)
                 if digest(content) != line["blob"]:
                     raise ValueError("the blob has another digest")
-                blobs.store(connection, bytes.fromhex(line["blob"]), content)
+                blobs.store(connection, [(bytes.fromhex(line["blob"]), content)])
             elif "head" in line:
                 head = Head(chain.origin(log_id), position, prev.hex())
                 if line["head"] != attrs.asdict(head):

@@ -41,9 +41,9 @@ class Writer:
         """
         position, prev = head.position, bytes.fromhex(head.hash)
         known: set[str] = set()
-        rows, links, recorded = [], [], []
+        rows, links, contents, recorded = [], [], [], []
         for item in prepared:
-            self._store(item)
+            contents += self._new_contents(item)
             self._check_events(item, known)
             position += 1
             version = self._next_version(item.stream)
@@ -67,6 +67,8 @@ class Writer:
             links += [(position, name, bytes.fromhex(ref)) for name, ref in item.cited.items()]
             recorded.append(Recorded(*header, item.payload, link.hex(), item.event))
             prev = link
+        # One statement for all: calls into SQLite cost as much as what they do.
+        blobs.store(self._connection, contents)
         self._connection.executemany(INSERT_LINK, links)
         self._connection.executemany(INSERT_EVENT, rows)
         return tuple(recorded)
@@ -80,11 +82,10 @@ class Writer:
         self._versions[stream] = last + 1
         return last + 1
 
-    def _store(self, item: Prepared) -> None:
-        for sha256, content in item.blobs.items():
-            if sha256 not in self._blobs:
-                blobs.store(self._connection, bytes.fromhex(sha256), content)
-                self._blobs.add(sha256)
+    def _new_contents(self, item: Prepared) -> list[tuple[bytes, bytes]]:
+        """The contents an event brings, once sure that it cites no others than stored ones."""
+        new = [sha256 for sha256 in item.blobs if sha256 not in self._blobs]
+        self._blobs.update(new)
         for name, sha256 in item.cited.items():
             if sha256 in self._blobs:
                 continue
@@ -94,6 +95,7 @@ class Writer:
                     "give its content with the draft"
                 )
             self._blobs.add(sha256)
+        return [(bytes.fromhex(sha256), item.blobs[sha256]) for sha256 in new]
 
     def _check_events(self, item: Prepared, known: set[str]) -> None:
         cause = item.draft.cause

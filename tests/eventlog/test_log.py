@@ -9,13 +9,6 @@ from datetime import UTC, datetime, timedelta, timezone
 from pathlib import Path
 
 import pytest
-from discernmem.eventlog import Draft, EventLog, Head, Recorded, digest, encode
-from discernmem.eventlog import events as ev
-from discernmem.eventlog.chain import event_id
-from discernmem.eventlog.errors import BadInput, Conflict, LogError
-from discernmem.eventlog.export import export, import_
-from discernmem.eventlog.reading import PAGE
-from discernmem.eventlog.records import MAX_PAYLOAD
 from sample_log import (
     LONG,
     SHORT,
@@ -28,6 +21,14 @@ from sample_log import (
     reply,
     task_started,
 )
+
+from discernmem.eventlog import Draft, EventLog, Head, Recorded, digest, encode
+from discernmem.eventlog import events as ev
+from discernmem.eventlog.chain import event_id
+from discernmem.eventlog.errors import BadInput, Conflict, LogError
+from discernmem.eventlog.export import export, import_
+from discernmem.eventlog.reading import PAGE
+from discernmem.eventlog.records import MAX_PAYLOAD
 
 TYPES = [
     "TaskStarted",
@@ -269,6 +270,20 @@ class TestAppending:
         log.append([bare])
         assert log.rows("select count(*) from blobs") == [(1,)]
         assert log.rows("select count(*) from event_blobs") == [(2,)]
+
+    def test_a_blob_given_by_a_later_event_comes_too_late(self, log: EventLog) -> None:
+        given = task_started(1)
+        with pytest.raises(BadInput, match=r"TaskStarted: text cites blob .* not in the log"):
+            log.append([draft(given.event), given])
+        assert log.rows("select count(*) from blobs") == [(0,)]
+
+    def test_a_blob_of_an_earlier_session_is_not_stored_twice(self, path: Path) -> None:
+        with EventLog.create(path, run="r") as log:
+            log.append([task_started(1)])
+        with EventLog.open(path, write=True) as log:
+            log.append([task_started(1), task_started(1)])
+            assert log.rows("select count(*) from blobs") == [(1,)]
+            assert log.rows("select count(*) from event_blobs") == [(3,)]
 
     @pytest.mark.parametrize("text", ["A" * 64, "a" * 63, ""])
     def test_what_a_blob_field_holds_must_be_a_digest(self, log: EventLog, text: str) -> None:
