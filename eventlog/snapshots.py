@@ -11,19 +11,10 @@ from pathlib import Path
 from types import TracebackType
 
 import zstandard
+from sqlite_utils import Database
+from sqlite_utils.db import Table
 
 from .log import EventLog
-
-SCHEMA = """
-create table if not exists snapshots (
-  projection   text    not null,
-  code_version integer not null,
-  position     integer not null,
-  log_hash     text    not null,
-  state        blob    not null,
-  primary key (projection, code_version, position)
-) strict
-"""
 
 
 def side_file(log: Path) -> Path:
@@ -41,11 +32,22 @@ class Snapshots:
     def __init__(self, log: EventLog, projection: str, code_version: int) -> None:
         self._log = log
         self._key = (projection, code_version)
-        self._connection: sqlite3.Connection | None = None
+        self._database: Database | None = None
         try:
-            self._connection = sqlite3.connect(side_file(Path(log.path)), isolation_level=None)
-            self._connection.execute("pragma synchronous = off")
-            self._connection.execute(SCHEMA)
+            self._database = Database(side_file(Path(log.path)))
+            self._database.execute("pragma synchronous = off")
+            self._table.create(
+                {
+                    "projection": str,
+                    "code_version": int,
+                    "position": int,
+                    "log_hash": str,
+                    "state": bytes,
+                },
+                pk=("projection", "code_version", "position"),
+                if_not_exists=True,
+                strict=True,
+            )
         except sqlite3.Error:
             self.close()
 
@@ -62,18 +64,18 @@ class Snapshots:
 
     def nearest(self, position: int) -> tuple[int, bytes] | None:
         """The newest usable snapshot at or before ``position``: its position and state."""
-        if self._connection is None:
+        if self._database is None:
             return None
         try:
-            rows = self._connection.execute(
+            rows = self._database.query(
                 "select position, log_hash, state from snapshots where projection = ?"
                 " and code_version = ? and position <= ? order by position desc",
                 (*self._key, position),
             )
-            for at, log_hash, state in rows:
-                recorded = self._log.at(at)
-                if recorded is not None and recorded.hash == log_hash:
-                    return at, zstandard.decompress(state)
+            for row in rows:
+                recorded = self._log.at(row["position"])
+                if recorded is not None and recorded.hash == row["log_hash"]:
+                    return row["position"], zstandard.decompress(row["state"])
         except (sqlite3.Error, zstandard.ZstdError):
             return None
         return None
@@ -81,18 +83,28 @@ class Snapshots:
     def put(self, position: int, state: bytes) -> None:
         """Keep the state after the event at ``position``."""
         recorded = self._log.at(position)
-        if self._connection is None or recorded is None:
+        if self._database is None or recorded is None:
             return
+        projection, code_version = self._key
+        row = {
+            "projection": projection,
+            "code_version": code_version,
+            "position": position,
+            "log_hash": recorded.hash,
+            "state": zstandard.compress(state, 3),
+        }
         try:
-            self._connection.execute(
-                "insert or replace into snapshots values (?, ?, ?, ?, ?)",
-                (*self._key, position, recorded.hash, zstandard.compress(state, 3)),
-            )
+            self._table.insert(row, replace=True)
         except sqlite3.Error:
             return
 
     def close(self) -> None:
         """Close the side file."""
-        if self._connection is not None:
-            self._connection.close()
-            self._connection = None
+        if self._database is not None:
+            self._database.close()
+            self._database = None
+
+    @property
+    def _table(self) -> Table:
+        assert self._database is not None
+        return self._database.table("snapshots")

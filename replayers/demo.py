@@ -11,20 +11,27 @@ from typing import Any, Final
 from ..eventlog.export import import_
 from ..eventlog.log import EventLog
 
+# One retrieved rule, whatever its similarity, and one attempt per decision: the store of a demo is
+# too small for a threshold to choose from, and the bundled model does no better when asked again.
+_SMALL: Final[dict[str, Any]] = {"theta": -1.0, "k_ret": 1, "attempts": 1, "rounds": 2}
+
 STREAMS: Final[dict[str, dict[str, Any]]] = {
     "reading": {
         "benchmark": {"name": "reading", "source": "demo"},
         "sampling": {"max_tokens": 48},
+        "method": _SMALL,
+        "tasks": 12,
     },
     "pddl": {
         "benchmark": {
             "name": "pddl",
             "problems": "demo",
-            "steps": 8,
+            "steps": 6,
             "worked_example": True,
             "constrain_actions": True,
         },
-        "sampling": {"temperature": 1.0, "max_tokens": 48},
+        "sampling": {"temperature": 1.0, "max_tokens": 32},
+        "method": {**_SMALL, "rounds": 1},
         "tasks": 3,
     },
 }

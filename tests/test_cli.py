@@ -15,6 +15,9 @@ from pathlib import Path
 
 import click
 import pytest
+from lively import LivelyModel, lively_world, record
+from scripted import BagEmbedder
+
 from discernmem.cli import cli, main
 from discernmem.decisions.plan import worst_case
 from discernmem.decisions.settings import Settings
@@ -23,8 +26,6 @@ from discernmem.eventlog.errors import CheckFailed, Infrastructure
 from discernmem.replayers import doctor, session
 from discernmem.replayers.config import Config
 from discernmem.replayers.models.llama import library
-from lively import LivelyModel, lively_world, record
-from scripted import BagEmbedder
 
 SEED = 8
 ROOT = Path(__file__).parent.parent

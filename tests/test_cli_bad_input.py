@@ -12,11 +12,12 @@ import sys
 from pathlib import Path
 
 import pytest
+from lively import LivelyModel, record
+from scripted import BagEmbedder
+
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.replayers import session
-from lively import LivelyModel, record
-from scripted import BagEmbedder
 
 SEED = 8
 ITEM = {

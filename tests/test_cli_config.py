@@ -6,12 +6,13 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from discernmem.cli import _settings
 from discernmem.eventlog.codec import canonical
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.config import Config, load_config, parse_config, with_options
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 KEYS = st.sampled_from(
     (

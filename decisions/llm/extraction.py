@@ -67,9 +67,9 @@ For another kind of task an answer could be:
 {rendering.CLOSING}"""
 
 QUESTION = (
-    "Answer with reason, store, rule, use_when and avoid_when. The rule and its conditions must fit "
-    "other tasks of this kind: name no person, place, thing or number of this one. If store is "
-    "false, leave the rule and both lists empty."
+    "Answer with reason, store, rule, use_when and avoid_when. The rule and its conditions must "
+    "fit other tasks of this kind: name no person, place, thing or number of this one. If store "
+    "is false, leave the rule and both lists empty."
 )
 
 

@@ -6,9 +6,10 @@ from collections.abc import Mapping
 from typing import Any
 
 import pytest
-from discernmem.eventlog import events as ev
 from golden import check_golden
 from scenario import Scenario, Tell, by_task, defect, rule, scope
+
+from discernmem.eventlog import events as ev
 
 RULE = "say the first herb"
 USE = ["a jar is named"]

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from discernmem.eventlog import events as ev
 from golden import check_golden
 from scenario import Scenario, Tell, attempt_of, defect, edit, edits, rule, same_as, task_of
+
+from discernmem.eventlog import events as ev
 
 RULE = "say the first herb"
 PROXY = "user_proxy"

@@ -6,8 +6,6 @@ from typing import Any
 
 import attrs
 import pytest
-from discernmem.eventlog import events as ev
-from discernmem.eventlog.codec import digest
 from golden import check_golden
 from scenario import (
     Scenario,
@@ -23,6 +21,9 @@ from scenario import (
     scope,
 )
 from scripted import select_all
+
+from discernmem.eventlog import events as ev
+from discernmem.eventlog.codec import digest
 
 RULE = "say the first herb"
 ATTEMPTS = 3

@@ -5,9 +5,10 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
-from discernmem.eventlog import events as ev
 from golden import check_golden
 from scenario import Scenario, Tell, by_task, rule, scope
+
+from discernmem.eventlog import events as ev
 
 RULE = "say the first herb"
 

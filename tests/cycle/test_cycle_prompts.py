@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from discernmem.decisions import llm
-from discernmem.eventlog import events as ev
 from golden import check_prompts
 from scenario import Scenario, Tell, defect, edit, edits, rule
+
+from discernmem.decisions import llm
+from discernmem.eventlog import events as ev
 
 RULE = "say the first herb"
 

@@ -8,9 +8,10 @@ from typing import Any
 
 import attrs
 import pytest
-from discernmem.eventlog import events as ev
 from golden import check_golden
 from scenario import Scenario, Tell, by_task, defect, edit, edits, play, rule
+
+from discernmem.eventlog import events as ev
 
 RULE = "say the first herb"
 Scores = Mapping[str, float]

@@ -6,6 +6,9 @@ import itertools
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.attribution import (
     DEFECT_TYPES,
     UNKNOWN,
@@ -16,8 +19,6 @@ from discernmem.decisions.attribution import (
     supported,
 )
 from discernmem.eventlog import events as ev
-from hypothesis import given
-from hypothesis import strategies as st
 
 PHI = "the drawer is locked"
 SIGNS: tuple[ev.Sign, ...] = get_args(ev.Sign)

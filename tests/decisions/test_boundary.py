@@ -3,6 +3,9 @@
 from __future__ import annotations
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.attribution import Attribution
 from discernmem.decisions.boundary import (
     may_generalise,
@@ -12,8 +15,6 @@ from discernmem.decisions.boundary import (
 )
 from discernmem.eventlog import events as ev
 from discernmem.projections.evidence import Effect
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def effect(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from discernmem.decisions.edits import Edit, apply_edit, check, levenshtein
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.decisions.edits import Edit, apply_edit, check, levenshtein
 
 BODY = "Open the box. Take the key. Unlock the door."
 SMALL = st.text(alphabet="ab .\n", max_size=12)

@@ -5,10 +5,11 @@ from __future__ import annotations
 import math
 
 import pytest
-from discernmem.decisions.effects import distinct, enters_record, paired_effect, sign
-from discernmem.projections.evidence import Effect
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.decisions.effects import distinct, enters_record, paired_effect, sign
+from discernmem.projections.evidence import Effect
 
 SCORES = st.integers(0, 1000).map(lambda n: n / 1000)
 

@@ -5,6 +5,9 @@ from __future__ import annotations
 from typing import Any
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.gate import (
     Purpose,
     Ranked,
@@ -15,8 +18,6 @@ from discernmem.decisions.gate import (
     rank,
 )
 from discernmem.eventlog import events as ev
-from hypothesis import given
-from hypothesis import strategies as st
 
 EPSILON = 0.01
 SCORES = st.integers(0, 20).map(lambda n: n / 20)

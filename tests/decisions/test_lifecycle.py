@@ -5,11 +5,12 @@ from __future__ import annotations
 from typing import get_args
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.lifecycle import RULES, Transition, transition
 from discernmem.eventlog import events as ev
 from discernmem.projections.evidence import Effect
-from hypothesis import given
-from hypothesis import strategies as st
 
 EPSILON = 0.01
 VALUES: dict[str, float] = {"+": 0.5, "0": 0.0, "-": -0.5}

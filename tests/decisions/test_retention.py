@@ -7,12 +7,13 @@ import subprocess
 import sys
 
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.retention import draw_retention, pool, rank_related, saturated
 from discernmem.eventlog import events as ev
 from discernmem.projections.evidence import Effect
 from discernmem.projections.history import TaskRecord
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def effect(index: int, sign: ev.Sign = "positive", *, avoid: bool = False) -> Effect:

@@ -6,6 +6,9 @@ from collections.abc import Sequence
 
 import numpy as np
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.retrieval import (
     cosine,
     cosines,
@@ -17,8 +20,6 @@ from discernmem.decisions.retrieval import (
 )
 from discernmem.eventlog import events as ev
 from discernmem.projections.store import Memory
-from hypothesis import given
-from hypothesis import strategies as st
 
 
 def memory(number: int) -> Memory:

@@ -6,6 +6,7 @@ from typing import Any
 
 import attrs
 import pytest
+
 from discernmem.decisions.settings import DECISION_VERSION, Settings
 
 

@@ -7,8 +7,9 @@ from itertools import count
 from pathlib import Path
 
 import pytest
-from discernmem.eventlog import EventLog
 from sample_log import fill
+
+from discernmem.eventlog import EventLog
 
 
 @pytest.fixture

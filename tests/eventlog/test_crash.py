@@ -10,10 +10,11 @@ import time
 from pathlib import Path
 
 import pytest
+from sample_log import LONG, admitted, completed, draft, fill, ref, task_started
+
 from discernmem.eventlog import EventLog, writing
 from discernmem.eventlog.errors import BadInput, Infrastructure
 from discernmem.eventlog.verify import verify
-from sample_log import LONG, admitted, completed, draft, fill, ref, task_started
 
 BATCH = 5
 

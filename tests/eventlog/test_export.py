@@ -7,12 +7,13 @@ from pathlib import Path
 
 import orjson
 import pytest
+from sample_log import SHORT, completed, fill, ref
+
 from discernmem.eventlog import Draft, EventLog, canonical, digest
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.errors import BadInput, LogError
 from discernmem.eventlog.export import export, import_
 from discernmem.eventlog.verify import verify
-from sample_log import SHORT, completed, fill, ref
 
 
 @pytest.fixture(scope="module")

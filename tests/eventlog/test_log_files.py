@@ -12,10 +12,11 @@ from contextlib import contextmanager
 from pathlib import Path
 
 import pytest
+from sample_log import completed, fill
+
 from discernmem.eventlog import EventLog, Head
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.errors import BadInput, LogBusy, LogError
-from sample_log import completed, fill
 
 
 def beside(path: Path) -> list[str]:

@@ -4,6 +4,7 @@ import hashlib
 from pathlib import Path
 
 import pytest
+
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.export import export, import_

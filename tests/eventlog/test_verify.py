@@ -11,10 +11,11 @@ from pathlib import Path
 
 import attrs
 import pytest
+from sample_log import LONG, admitted, completed, fill, ref
+
 from discernmem.eventlog import Draft, EventLog, Head
 from discernmem.eventlog.errors import BadInput
 from discernmem.eventlog.verify import Problem, verify, verify_file
-from sample_log import LONG, admitted, completed, fill, ref
 
 
 def tamper(path: Path, *statements: str) -> None:

@@ -9,9 +9,10 @@ from pathlib import Path
 
 import attrs
 import pytest
+from sample_log import LONG, SHORT, admitted, changed, draft, fill, ref, reply, task_started
+
 from discernmem.eventlog import Draft, EventLog
 from discernmem.eventlog import events as ev
-from sample_log import LONG, SHORT, admitted, changed, draft, fill, ref, reply, task_started
 
 M = {"memory": "m1", "version": 1}
 

@@ -9,6 +9,9 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from discernmem.eventlog import Recorded, encode
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.codec import canonical
@@ -24,8 +27,6 @@ from discernmem.projections.state import (
     serialise,
     state_hash,
 )
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 TEXTS = st.text(st.characters(codec="utf-8", exclude_characters="\0"), min_size=1, max_size=8)
 BLOBS = st.binary(min_size=32, max_size=32).map(lambda raw: ev.BlobRef(raw.hex()))

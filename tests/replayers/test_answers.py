@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import pytest
-from discernmem.replayers.benchmarks.answers import contains, listed, match, words
 from hypothesis import given, settings
 from hypothesis import strategies as st
+
+from discernmem.replayers.benchmarks.answers import contains, listed, match, words
 
 RIGHT = [
     ("Paris", "It is PARIS, of course.", "case and surrounding words are ignored"),

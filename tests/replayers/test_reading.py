@@ -7,11 +7,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.benchmarks.base import Outcome
 from discernmem.replayers.benchmarks.reading import ReadingBenchmark, extract
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 HARBOUR: dict[str, Any] = {
     "id": "x1",

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 
 import pytest
+
 from discernmem.replayers.benchmarks.answers import match, words
 from discernmem.replayers.benchmarks.base import Task
 from discernmem.replayers.benchmarks.reading import SHIPPED, ReadingBenchmark

@@ -12,9 +12,10 @@ from pathlib import Path
 from typing import Any
 
 import orjson
+from scenario import Story
+
 from discernmem.decisions.settings import DECISION_VERSION
 from discernmem.eventlog import events as ev
-from scenario import Story
 
 GOLDEN = Path(__file__).parents[1] / "data" / "golden"
 VOLATILE = frozenset({"evidence", "replies", "run", "software", "state_hash", "trajectory"})

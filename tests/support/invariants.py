@@ -6,12 +6,13 @@ from collections import Counter
 from typing import Any
 
 import orjson
+from scenario import Story
+
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.log import Recorded
 from discernmem.projections.state import State, evolve, state_hash
 from discernmem.replayers.session import replay_offline
 from discernmem.replayers.verification import verify_run
-from scenario import Story
 
 RUN_BOUND = frozenset({"evidence", "run", "state_hash"})
 """Fields that hold event ids, which are made of the run's id, or digests of such."""

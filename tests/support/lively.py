@@ -19,11 +19,12 @@ from typing import Any
 
 import attrs
 import faiss
+from scripted import ScriptedModel, scripted_world, stream_file
+
 from discernmem.decisions.llm import DECISIONS
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 from discernmem.replayers.session import World, start
-from scripted import ScriptedModel, scripted_world, stream_file
 
 # On a busy machine the threads of a search over three rules wait longer than it takes.
 faiss.omp_set_num_threads(1)

@@ -11,9 +11,10 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 from typing import Any
 
+from lively import lively_world
+
 from discernmem.eventlog import EventLog
 from discernmem.replayers.session import holds_run, resume, start
-from lively import lively_world
 
 _CONTEXT = multiprocessing.get_context("forkserver")
 _CONTEXT.set_forkserver_preload(["discernmem.replayers.session", "discernmem.projections.index"])

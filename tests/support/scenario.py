@@ -15,13 +15,14 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import attrs
+from scripted import ABSTAIN, ScriptedModel, scripted_world, select_all
+
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.log import EventLog, Recorded
 from discernmem.projections.evidence import Effect
 from discernmem.projections.state import State, fold
 from discernmem.projections.store import Memory
 from discernmem.replayers.session import start
-from scripted import ABSTAIN, ScriptedModel, scripted_world, select_all
 
 HERBS = ("amber", "basil", "cedar", "dill")
 BASE = 0.5

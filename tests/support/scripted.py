@@ -16,6 +16,7 @@ from typing import Any
 
 import attrs
 import numpy as np
+
 from discernmem.decisions import llm
 from discernmem.decisions.llm import (
     diagnosis,

@@ -9,6 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lively import lively_world, quick_folder
+
 from discernmem.eventlog import EventLog, Recorded
 from discernmem.eventlog import events as ev
 from discernmem.projections.state import State, dump, evolve, state_hash
@@ -16,9 +20,6 @@ from discernmem.replayers import session
 from discernmem.replayers.journal import Journal
 from discernmem.replayers.run import Run
 from discernmem.replayers.session import replay_offline, start
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from lively import lively_world, quick_folder
 
 runs = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 SEEDS = st.integers(0, 10**6)

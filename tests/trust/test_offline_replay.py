@@ -13,11 +13,12 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lively import GARBAGE, TASKS, record, rich_seed
+
 from discernmem.cli import main
 from discernmem.eventlog import EventLog, Recorded, plain
 from discernmem.replayers.journal import DERIVED
 from discernmem.replayers.session import replay_offline
-from lively import GARBAGE, TASKS, record, rich_seed
 
 WITHOUT_MODELS = """
 import socket, sys

@@ -9,13 +9,14 @@ from multiprocessing.context import ForkServerProcess
 from pathlib import Path
 
 import pytest
+from lively import lively_world, record, rich_seed
+from processes import go_on, in_process, story
+
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.session import holds_run, replay_offline, resume, start
 from discernmem.replayers.verification import verify_run
-from lively import lively_world, record, rich_seed
-from processes import go_on, in_process, story
 
 KILLS = 20
 SEED = 8

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import processes
+from lively import rich_seed
+
 from discernmem.eventlog import EventLog, plain
 from discernmem.replayers.journal import DERIVED
-from lively import rich_seed
 
 LITERAL = ("replies",)
 """What names a model's very words; it differs when they do."""

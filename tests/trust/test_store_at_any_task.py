@@ -9,13 +9,14 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lively import TASKS, LivelyModel, lively_world, record, rich_seed
+from scripted import BagEmbedder
+
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.snapshots import Snapshots, side_file
 from discernmem.projections import changes, state, timeline
 from discernmem.replayers import session
-from lively import TASKS, LivelyModel, lively_world, record, rich_seed
-from scripted import BagEmbedder
 
 
 @pytest.fixture(scope="module")

@@ -9,9 +9,10 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from lively import record, rich_seed
+
 from discernmem.cli import main
 from discernmem.eventlog import EventLog, Recorded
-from lively import record, rich_seed
 
 
 @pytest.fixture(scope="module")

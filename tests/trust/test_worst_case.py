@@ -6,15 +6,16 @@ import re
 from pathlib import Path
 from typing import Any
 
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from lively import Dice, Lively, quick_folder
+from scripted import ScriptedModel, scripted_world, stream_file
+
 from discernmem.decisions.plan import worst_case
 from discernmem.decisions.settings import Settings
 from discernmem.eventlog import EventLog
 from discernmem.projections.summary import TaskRow, summarise
 from discernmem.replayers.session import start
-from hypothesis import HealthCheck, given, settings
-from hypothesis import strategies as st
-from lively import Dice, Lively, quick_folder
-from scripted import ScriptedModel, scripted_world, stream_file
 
 ROLES = 2
 

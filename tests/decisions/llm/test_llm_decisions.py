@@ -8,6 +8,9 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
+from hypothesis import given
+from hypothesis import strategies as st
+
 from discernmem.decisions.attribution import UNKNOWN, Scope
 from discernmem.decisions.edits import Edit
 from discernmem.decisions.llm import (
@@ -21,8 +24,6 @@ from discernmem.decisions.llm import (
     parse,
     reask,
 )
-from hypothesis import given
-from hypothesis import strategies as st
 
 VALUES: dict[str, object] = {
     "extraction": Extraction(

@@ -4,9 +4,10 @@ import json
 import time
 
 import pytest
-from discernmem.decisions.llm.parsing import DEPTH_LIMIT, Problem, extract_object
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.decisions.llm.parsing import DEPTH_LIMIT, Problem, extract_object
 
 ANSWER = {"reason": "r", "use": True}
 BARE = '{"reason": "r", "use": true}'

@@ -6,6 +6,7 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
+
 from discernmem.decisions.llm import (
     DECISIONS,
     DIAGNOSIS,

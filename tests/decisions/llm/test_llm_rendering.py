@@ -1,10 +1,11 @@
 """Prompt text is quoted line by line and clipped visibly, at documented limits."""
 
 import pytest
-from discernmem.decisions.llm import facts, rendering
-from discernmem.decisions.llm.facts import Listed, Step
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.decisions.llm import facts, rendering
+from discernmem.decisions.llm.facts import Listed, Step
 
 
 def steps(count: int, length: int) -> tuple[Step, ...]:

@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from discernmem.replayers.models.cards import clean, make_card
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.replayers.models.cards import clean, make_card
 
 
 def test_only_deciding_facts_change_the_fingerprint() -> None:

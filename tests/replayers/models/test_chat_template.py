@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.models import Message
 from discernmem.replayers.models.llama.template import ChatTemplate

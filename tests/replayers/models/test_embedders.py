@@ -7,11 +7,12 @@ from collections.abc import Iterator
 
 import numpy as np
 import pytest
+from numpy.typing import NDArray
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.models import Embedder, open_embedder
 from discernmem.replayers.models.embedders import LlamaEmbedder
 from discernmem.replayers.models.sources import bundled_model
-from numpy.typing import NDArray
 
 TEXTS = ["Pick up the ball.", "Grab the ball.", "The bank raised its interest rate."]
 

@@ -5,6 +5,7 @@ import os
 from pathlib import Path
 
 import pytest
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.models.gguf import check_gguf, file_digest
 

@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import pytest
+
 from discernmem.replayers.models.llama.library import describe_device
 
 

@@ -13,6 +13,7 @@ from typing import Any
 import attrs
 import jsonschema
 import pytest
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.models import Message, ModelCall
 from discernmem.replayers.models.llama import LlamaModel

@@ -6,6 +6,7 @@ import threading
 from pathlib import Path
 
 import pytest
+
 from discernmem.replayers.models import machine
 
 

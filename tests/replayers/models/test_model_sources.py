@@ -8,6 +8,7 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+
 from discernmem.eventlog.errors import BadInput, Infrastructure
 from discernmem.replayers.models import open_embedder, open_model, sources
 

@@ -8,6 +8,7 @@ from typing import Any
 
 import attrs
 import pytest
+
 from discernmem.eventlog.errors import BadInput, Infrastructure
 from discernmem.replayers.models import Message, ModelCall
 from discernmem.replayers.models.openai import ATTEMPTS, OpenAIModel

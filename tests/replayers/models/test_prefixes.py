@@ -1,8 +1,9 @@
 from __future__ import annotations
 
-from discernmem.replayers.models.llama.prefixes import PrefixStore, common_length
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.replayers.models.llama.prefixes import PrefixStore, common_length
 
 TOKENS = st.lists(st.integers(0, 2), max_size=8)
 

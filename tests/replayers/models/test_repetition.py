@@ -3,6 +3,7 @@ from __future__ import annotations
 import random
 
 import pytest
+
 from discernmem.replayers.models.llama.repetition import (
     LONGEST_PERIOD,
     MAX_BLANKS,

@@ -2,9 +2,10 @@ from __future__ import annotations
 
 import numpy as np
 import pytest
-from discernmem.replayers.models.llama.sampling import Sampler
 from hypothesis import given
 from hypothesis import strategies as st
+
+from discernmem.replayers.models.llama.sampling import Sampler
 
 LOGITS = np.log(np.array([0.1, 0.4, 0.2, 0.3], dtype=np.float32))
 

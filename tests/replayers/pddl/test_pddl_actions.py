@@ -3,12 +3,13 @@
 import json
 
 import pytest
+from hypothesis import given, settings
+from hypothesis import strategies as st
+
 from discernmem.replayers.benchmarks.pddl import PddlBenchmark
 from discernmem.replayers.benchmarks.pddl.actions import ActionReader, Check, Refusal
 from discernmem.replayers.benchmarks.pddl.problems import read_table
 from discernmem.replayers.benchmarks.pddl.strips import Game, Move, Problem, ground
-from hypothesis import given, settings
-from hypothesis import strategies as st
 
 BENCHMARK = PddlBenchmark("demo")
 LINES = {

@@ -4,6 +4,7 @@ import json
 
 import attrs
 import pytest
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.benchmarks.base import Benchmark, Environment
 from discernmem.replayers.benchmarks.pddl import PddlBenchmark

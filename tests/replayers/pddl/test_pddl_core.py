@@ -6,13 +6,14 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from discernmem.replayers.benchmarks.pddl.parse import read_domain
-from discernmem.replayers.benchmarks.pddl.problems import read_table
-from discernmem.replayers.benchmarks.pddl.strips import Domain, Problem, ground
 from unified_planning.engines.sequential_simulator import UPSequentialSimulator
 from unified_planning.io import PDDLReader
 from unified_planning.model import Problem as OracleProblem
 from unified_planning.shortcuts import get_environment
+
+from discernmem.replayers.benchmarks.pddl.parse import read_domain
+from discernmem.replayers.benchmarks.pddl.problems import read_table
+from discernmem.replayers.benchmarks.pddl.strips import Domain, Problem, ground
 
 DATA = Path(__file__).resolve().parents[3] / "data" / "pddl"
 

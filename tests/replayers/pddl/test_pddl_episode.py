@@ -3,6 +3,7 @@
 import random
 
 import pytest
+
 from discernmem.replayers.benchmarks.base import Task
 from discernmem.replayers.benchmarks.pddl import PddlBenchmark
 from discernmem.replayers.benchmarks.pddl.benchmark import PddlEnvironment

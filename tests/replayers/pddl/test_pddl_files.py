@@ -8,6 +8,7 @@ import sys
 from pathlib import Path
 
 import pytest
+
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.benchmarks.pddl import PddlBenchmark
 from discernmem.replayers.benchmarks.pddl.parse import normalised, read_domain, read_problem

@@ -9,6 +9,7 @@ from collections.abc import Callable, Hashable, Iterable
 from pathlib import Path
 
 import pytest
+
 from discernmem.replayers.benchmarks.pddl import PddlBenchmark
 from discernmem.replayers.benchmarks.pddl.parse import read_domain
 from discernmem.replayers.benchmarks.pddl.problems import Entry, read_table
