@@ -21,11 +21,12 @@ from typing import Any
 from uuid import NAMESPACE_URL, uuid5
 
 import orjson
-from discernmem.eventlog import Draft, EventLog, digest, plain
-from discernmem.eventlog import events as ev
 from eventsourcing.domain import DomainEvent, datetime_now_with_tzinfo
 from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper
 from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
+
+from discernmem.eventlog import Draft, EventLog, digest, plain
+from discernmem.eventlog import events as ev
 
 BATCH = 100
 ROUNDS = 3

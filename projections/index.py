@@ -10,7 +10,6 @@ from collections.abc import Collection
 import faiss
 import numpy as np
 
-
 # Threads only cost at these sizes, and a fixed count keeps the order of additions fixed.
 faiss.omp_set_num_threads(1)
 

@@ -79,7 +79,7 @@ def tell(event: ev.Event) -> str:
                 for kind, tasks in (
                     ("retention", event.retention),
                     ("related", event.related),
-                    ("calibration", event.calibration),
+                    ("calibration", tuple(t for t in event.calibration if t != event.trigger)),
                 )
                 if tasks
             ]

@@ -59,7 +59,7 @@ class World:
         return digest_json([[t.id, t.domain, digest(t.text.encode())] for t in self.tasks])
 
     def header(self) -> ev.RunStarted:
-        """The run's first event; the run's id is a digest of all that decides the run."""
+        """The run's first event; the run's id is a digest of all that can change a conclusion."""
         fixed = {
             "config": self.config.table(),
             "host": self.host.facts(self.benchmark.name),
@@ -69,8 +69,13 @@ class World:
             "stream_digest": self.stream_digest,
             "decision_version": DECISION_VERSION,
         }
+        deciding = {
+            **fixed,
+            "model": self.model.card.fingerprint,
+            "embedder": self.embedder.card.fingerprint,
+        }
         return ev.RunStarted(
-            run=digest_json(fixed)[:12],
+            run=digest_json(deciding)[:12],
             tasks=len(self.tasks),
             software=software(),
             **orjson.loads(canonical(fixed)),
