@@ -108,6 +108,7 @@ class LlamaModel:
         other = {
             "file": self._path.name,
             "name": runtime.metadata("general.name") or self._path.stem,
+            "license": runtime.metadata("general.license") or "not stated",
             "n_ctx": runtime.n_ctx,
             "threads": runtime.threads,
             "reuse_prefix": self._reuse_prefix,
