@@ -205,6 +205,12 @@ class Journal:
         if recorded.causation_id != cause:
             raise Divergence(recorded, "causation_id", recorded.causation_id, cause)
 
-    def unconfirmed(self) -> int:
-        """How many recorded conclusions the cycle has not reached."""
-        return sum(1 for _ in self._recorded)
+    def end(self) -> None:
+        """Insist that the cycle, now at its end, came to every recorded conclusion.
+
+        Raises:
+            Divergence: the log holds another conclusion after the last one.
+        """
+        following = next(self._recorded, None)
+        if following is not None:
+            raise Divergence(following, "type", following.type, None)

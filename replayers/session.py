@@ -319,6 +319,7 @@ def finish_run(run: Run, run_id: str, tasks: int) -> None:
         ev.RunFinished(run=run_id, tasks=tasks, mean_score=round(fsum(scores) / tasks, 9)),
         last.event_id,
     )
+    run.journal.end()
 
 
 @attrs.frozen(kw_only=True)

@@ -12,11 +12,13 @@ from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
+import attrs
 import pytest
 from lively import GARBAGE, TASKS, record, rich_seed
 
 from discernmem.cli import main
-from discernmem.eventlog import EventLog, Recorded, plain
+from discernmem.eventlog import Draft, EventLog, Recorded, plain
+from discernmem.eventlog import events as ev
 from discernmem.replayers.journal import DERIVED
 from discernmem.replayers.session import replay_offline
 
@@ -252,6 +254,23 @@ def test_an_observation_that_is_gone_is_missed(
     assert status == 1
     assert ": observation recorded null, recomputed" in line
     assert "needs a reply for extraction of assistant" in line
+
+
+def test_a_conclusion_after_the_end_of_the_run_is_found(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    copy = tmp_path / "longer.db"
+    shutil.copy(log, copy)
+    admitted = first(log, lambda r: r.type == "MemoryAdmitted").event
+    assert isinstance(admitted, ev.MemoryAdmitted)
+    end = events(log)[-1].position
+    with EventLog.open(copy, write=True) as opened:
+        forged = Draft(event=attrs.evolve(admitted, memory="m999"), actor="someone")
+        opened.append([forged], expected=end)
+    status, line = replay(copy, capsys)
+    assert status == 1
+    assert f"diverges at event {end + 1} (MemoryAdmitted in memory:m999)" in line
+    assert line.endswith(': type recorded "MemoryAdmitted", recomputed null\n')
 
 
 def test_a_log_cut_inside_a_task_agrees_as_far_as_it_goes(log: Path, tmp_path: Path) -> None:
