@@ -57,11 +57,15 @@ def open_model(
         if not name:
             raise BadInput(f"model {spec!r}: add the model's name, {url}#NAME")
         return OpenAIModel(url, name, dialect=dialect)
-    from .llama import LlamaModel
+    from .llama.library import load_library
     from .sources import resolve_model
 
+    path = resolve_model(spec)
+    load_library()  # says what to install, before anything needs what comes with it
+    from .llama.model import LlamaModel
+
     return LlamaModel(
-        resolve_model(spec),
+        path,
         n_ctx=context,
         n_batch=n_batch,
         threads=threads,

@@ -1,5 +1,4 @@
-"""llama.cpp behind the model protocol; the library itself loads with the first model."""
+"""llama.cpp behind the model protocol; the library itself loads with the first model.
 
-from .model import LlamaModel
-
-__all__ = ["LlamaModel"]
+Nothing is imported here: a run with a server and word vectors needs none of it installed.
+"""

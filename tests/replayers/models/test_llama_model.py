@@ -16,8 +16,8 @@ import pytest
 
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.models import Message, ModelCall
-from discernmem.replayers.models.llama import LlamaModel
 from discernmem.replayers.models.llama.constraint import GbnfEngine
+from discernmem.replayers.models.llama.model import LlamaModel
 from discernmem.replayers.models.sources import BUNDLED_SHA256, bundled_model
 
 pytestmark = pytest.mark.model
@@ -103,7 +103,7 @@ def test_a_new_process_with_another_context_and_thread_count_gives_the_same_text
     asked = call("Name three colours.", max_tokens=16, temperature=0.8)
     script = f"""
 from discernmem.replayers.models import Message, ModelCall
-from discernmem.replayers.models.llama import LlamaModel
+from discernmem.replayers.models.llama.model import LlamaModel
 from discernmem.replayers.models.sources import bundled_model
 model = LlamaModel(bundled_model(), n_ctx=512, n_batch={BATCH}, threads=1)
 print(ascii(model.complete({asked!r}).text), model.card.fingerprint)

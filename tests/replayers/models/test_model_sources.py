@@ -1,6 +1,7 @@
 from __future__ import annotations
 
 import hashlib
+import subprocess
 import sys
 import threading
 from collections.abc import Iterator
@@ -138,3 +139,35 @@ def test_a_server_is_opened_without_asking_it_anything() -> None:
     model = open_model("http://127.0.0.1:1/v1#some-model")
     assert isinstance(model, OpenAIModel)
     model.close()
+
+
+CORE_ONLY = """
+import sys
+
+class Refuse:
+    def find_spec(self, name, path=None, target=None):
+        if name.partition(".")[0] in {"jinja2", "llama_cpp", "llguidance"}:
+            raise ModuleNotFoundError(f"{name} is refused")
+
+sys.meta_path.insert(0, Refuse())
+from discernmem.eventlog.errors import Infrastructure
+from discernmem.replayers.models import open_embedder, open_model
+open_model("http://localhost:1/v1#any")
+open_embedder("wordllama")
+try:
+    open_model(sys.argv[1])
+except Infrastructure as error:
+    print(error)
+"""
+
+
+def test_without_llama_a_server_works_and_a_local_model_says_what_to_install(
+    tmp_path: Path,
+) -> None:
+    model = tmp_path / "model.gguf"
+    model.write_bytes(b"GGUF" + (3).to_bytes(4, "little") + bytes(64))
+    done = subprocess.run(
+        [sys.executable, "-c", CORE_ONLY, str(model)], capture_output=True, text=True, check=False
+    )
+    assert done.stderr == ""
+    assert done.stdout == ("llama-cpp-python is not installed: pip install 'discernmem[llama]'\n")
