@@ -13,6 +13,12 @@ import numpy as np
 # Threads only cost at these sizes, and a fixed count keeps the order of additions fixed.
 faiss.omp_set_num_threads(1)
 
+SPARE = 16
+"""Keys searched for beyond those wanted: mostly enough to see where the nearest ones end."""
+
+ROUNDING = 1e-5
+"""More than float32 arithmetic and the rules' rounding can move a cosine."""
+
 
 class VectorIndex:
     """Unit vectors by integer key; putting a key again replaces its vector."""
@@ -35,12 +41,20 @@ class VectorIndex:
         self._vectors[key] = vector
 
     def nearest(self, vector: bytes, k: int, among: Collection[int]) -> dict[int, bytes]:
-        """Up to ``k`` keys of ``among`` with the largest inner products, and their vectors."""
+        """At least the ``k`` nearest keys of ``among``, all as near as the last, with vectors.
+
+        Which of equally near keys a search finds depends on the order in which they were put, so a
+        search that ends among such keys is widened until it has them all.
+        """
         if self._index is None or not among or k <= 0:
             return {}
         allowed = np.array(sorted(among), dtype=np.int64)
         selector = faiss.IDSelectorBatch(allowed)
         parameters = faiss.SearchParameters(sel=selector)  # type: ignore[call-arg]
         query = np.frombuffer(vector, "<f4").reshape(1, -1)
-        _, keys = self._index.search(query, min(k, len(allowed)), params=parameters)
-        return {int(key): self._vectors[int(key)] for key in keys[0] if key >= 0}
+        count = min(k + SPARE, len(allowed))
+        (scores,), (keys,) = self._index.search(query, count, params=parameters)
+        least = scores[min(k, count) - 1] - ROUNDING
+        if count < len(allowed) and scores[-1] >= least:
+            _, _, keys = self._index.range_search(query, least, params=parameters)
+        return {int(key): self._vectors[int(key)] for key in keys if key >= 0}

@@ -11,9 +11,6 @@ from ..projections.index import VectorIndex
 from .journal import Journal, Observation
 from .models.base import Embedder
 
-SLACK = 16
-"""Neighbours fetched beyond those asked for, so that float32 order cannot cut off a tie."""
-
 
 class Embeddings:
     """Recorded vectors by text; offline it needs only the embedder's fingerprint."""
@@ -83,5 +80,5 @@ class Neighbours:
                 self._index.put(key, self._embeddings.vector(text_of(name), cause=cause))
                 self._held[key] = name
         vector = self._embeddings.vector(query, cause=cause)
-        near = self._index.nearest(vector, k + SLACK, among.keys())
+        near = self._index.nearest(vector, k, among.keys())
         return {key: cosine(vector, other) for key, other in near.items()}
