@@ -5,9 +5,11 @@ from __future__ import annotations
 import os
 import sqlite3
 from collections.abc import Iterator, Mapping, Sequence
-from contextlib import contextmanager
+from contextlib import closing, contextmanager
+from functools import cache
 from importlib import resources
 from pathlib import Path
+from types import MappingProxyType
 from typing import Any
 
 from .chain import HASH, genesis
@@ -19,6 +21,9 @@ APPLICATION_ID = 0x44534D4D
 
 FORMAT = 1
 """Version of the schema, in the header as user_version."""
+
+OBJECTS = "select type, name, sql from sqlite_master where substr(name, 1, 7) <> 'sqlite_'"
+"""What a file is made of, without what SQLite makes for itself."""
 
 _MAGIC = b"SQLite format 3\0"
 _BUSY_SECONDS = 10.0
@@ -74,14 +79,27 @@ def initialise(path: Path, *, log_id: str, created_at: str, run: str) -> None:
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("pragma synchronous = off")
-        for name in ("schema.sql", "views.sql"):
-            connection.executescript(resources.files(__package__).joinpath(name).read_text("utf-8"))
+        _run_scripts(connection)
         connection.executemany("insert into log_meta values (?, ?)", meta.items())
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
         connection.execute(f"pragma user_version = {FORMAT}")
         connection.execute("pragma journal_mode = wal")
     finally:
         connection.close()
+
+
+def _run_scripts(connection: sqlite3.Connection) -> None:
+    for name in ("schema.sql", "views.sql"):
+        connection.executescript(resources.files(__package__).joinpath(name).read_text("utf-8"))
+
+
+@cache
+def schema() -> Mapping[tuple[str, str], str]:
+    """The SQL of every table, index, trigger and view of a log, by type and name."""
+    with closing(sqlite3.connect(":memory:")) as connection:
+        _run_scripts(connection)
+        rows = connection.execute(OBJECTS)
+        return MappingProxyType({(type_, name): sql for type_, name, sql in rows})
 
 
 def publish(draft: Path, path: Path) -> None:

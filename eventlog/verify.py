@@ -15,7 +15,7 @@ from .chain import Head
 from .citations import citations
 from .codec import decode
 from .errors import DiscernmemError, LogError
-from .files import Row
+from .files import OBJECTS, Row, schema
 from .log import EventLog
 
 Links = list[tuple[str, str]]
@@ -100,6 +100,7 @@ class _Check:
 
     def run(self) -> None:
         self._guarded("file", self._check_file)
+        self._guarded("table", self._check_schema)
         self._guarded("blob", self._check_blobs)
         self._guarded("event", self._check_events)
         self._guarded("blob", self._check_stray_links)
@@ -123,6 +124,18 @@ class _Check:
         genesis = self.log.rows("select value from log_meta where key = 'genesis'")
         if genesis != [(chain.genesis(self.log.log_id).hex(),)]:
             self.add(0, "meta", "log_meta: genesis is not that of log_id")
+
+    def _check_schema(self) -> None:
+        """Without the guards, or with other views, the file is another promise than ours."""
+        missing = dict(schema())
+        for type_, name, sql in self.log.rows(OBJECTS):
+            expected = missing.pop((type_, name), None)
+            if expected is None:
+                self.add(0, "schema", f"{type_} {name!r} is foreign: no log has it")
+            elif sql != expected:
+                self.add(0, "schema", f"{type_} {name!r} is changed: it is not that of a log")
+        for type_, name in missing:
+            self.add(0, "schema", f"{type_} {name!r} is missing")
 
     def _check_blobs(self) -> None:
         after = 0

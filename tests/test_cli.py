@@ -297,9 +297,11 @@ def verify(capsys: pytest.CaptureFixture[str], *arguments: object) -> tuple[int,
 
 def change(log: Path, *statements: str) -> None:
     with sqlite3.connect(log) as connection:
-        for (name,) in connection.execute("select name from sqlite_master where type = 'trigger'"):
+        triggers = connection.execute("select name, sql from sqlite_master where type = 'trigger'")
+        guards = dict(triggers.fetchall())
+        for name in guards:
             connection.execute(f"drop trigger {name}")
-        for statement in statements:
+        for statement in (*statements, *guards.values()):
             connection.execute(statement)
     connection.close()
 
@@ -380,6 +382,16 @@ def test_a_cut_tail_is_found_by_the_head_kept_beside_or_elsewhere(
     assert "event 20: head: the log ends at 20, it is shorter than its head" in out
     shutil.copy(kept, log.with_name("run.db.head"))
     assert verify(capsys, log)[0] == 1
+
+
+def test_a_dropped_guard_is_told_of_the_file(log: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    with sqlite3.connect(log) as connection:
+        connection.execute("drop trigger events_no_update")
+    connection.close()
+    status, out, err = verify(capsys, log)
+    assert status == 1
+    assert out == "the file: schema: trigger 'events_no_update' is missing\n"
+    assert re.search(r"run\.db: 1 problem\(s\) in \d+ events\n", err)
 
 
 def test_damage_to_the_whole_file_is_told_of_the_file(

@@ -136,6 +136,49 @@ def test_what_was_changed_is_named_with_its_position(
     assert found(filled) == problems
 
 
+@pytest.mark.parametrize(
+    ("statements", "message"),
+    [
+        (["drop trigger events_no_delete"], "trigger 'events_no_delete' is missing"),
+        (["drop view memories"], "view 'memories' is missing"),
+        (["drop index events_task"], "index 'events_task' is missing"),
+        (
+            ["drop view effects", "create view effects as select 1 as effect"],
+            "view 'effects' is changed",
+        ),
+        (
+            [
+                "drop trigger blobs_no_update",
+                "create trigger blobs_no_update before update on blobs begin select 1; end",
+            ],
+            "trigger 'blobs_no_update' is changed",
+        ),
+        (["alter table blobs add column note text"], "table 'blobs' is changed"),
+        (["create table notes (note text)"], "table 'notes' is foreign"),
+        (
+            ["create trigger late after insert on events begin select 1; end"],
+            "trigger 'late' is foreign",
+        ),
+    ],
+)
+def test_a_schema_that_is_not_that_of_a_log_is_named_by_its_object(
+    filled: Path, statements: list[str], message: str
+) -> None:
+    with closing(sqlite3.connect(filled, isolation_level=None)) as sql:
+        for statement in statements:
+            sql.execute(statement)
+    (problem,) = verify_file(filled).problems
+    assert (problem.position, problem.kind) == (0, "schema")
+    assert problem.message.startswith(message)
+
+
+def test_what_sqlite_keeps_for_itself_is_no_part_of_the_schema(filled: Path) -> None:
+    with closing(sqlite3.connect(filled, isolation_level=None)) as sql:
+        sql.execute("analyze")
+        sql.execute("vacuum")
+    assert found(filled) == set()
+
+
 COLUMNS = [
     "event_id",
     "stream_id",
