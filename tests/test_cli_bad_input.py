@@ -116,7 +116,11 @@ CONFIGURATION = {
     "a date": (["run", "new.db", "--config", "date.toml"], "date.toml"),
     "unknown benchmark": (run("--benchmark", "chess"), "benchmark 'chess' is unknown; known: pddl"),
     "unknown host": (run("--host", "committee"), "host 'committee' is unknown; known hosts: auto"),
-    "unknown benchmark option": (run("--set", "benchmark.colour=1"), "colour"),
+    "unknown benchmark option": (
+        run("--set", "benchmark.colour=1"),
+        r"\[benchmark\] reading: unknown option 'colour'; known: source, limit, limit_more",
+    ),
+    "limit in words": (run("--set", "benchmark.limit=few"), "limit is 'few'; give a whole number"),
     "missing stream": (run("--set", "benchmark.source=absent.jsonl"), "absent.jsonl.*No such file"),
     "id used twice": (
         run("--set", "benchmark.source=twice.jsonl"),

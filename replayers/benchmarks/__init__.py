@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+import inspect
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ...eventlog.errors import BadInput
@@ -15,15 +16,23 @@ def open_benchmark(name: str, options: Mapping[str, Any]) -> Benchmark:
     Raises:
         BadInput: no such benchmark or option, or its data is unusable.
     """
-    try:
-        if name == "reading":
-            from .reading import ReadingBenchmark
+    make = _named(name)
+    known = inspect.signature(make).parameters
+    for option in options:
+        if option not in known:
+            raise BadInput(
+                f"[benchmark] {name}: unknown option {option!r}; known: {', '.join(known)}"
+            )
+    return make(**options)
 
-            return ReadingBenchmark(**options)
-        if name == "pddl":
-            from .pddl import PddlBenchmark
 
-            return PddlBenchmark(**options)
-    except TypeError as error:
-        raise BadInput(f"[benchmark] {name}: {error}") from None
+def _named(name: str) -> Callable[..., Benchmark]:
+    if name == "reading":
+        from .reading import ReadingBenchmark
+
+        return ReadingBenchmark
+    if name == "pddl":
+        from .pddl import PddlBenchmark
+
+        return PddlBenchmark
     raise BadInput(f"benchmark {name!r} is unknown; known: pddl, reading")

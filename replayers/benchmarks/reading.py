@@ -72,11 +72,13 @@ class ReadingBenchmark:
     def __init__(
         self, source: str | Path = "standard", *, limit: int = 12, limit_more: int = 4
     ) -> None:
-        if limit < 1 or limit_more < 0:
+        if not isinstance(source, str | Path):
             raise BadInput(
-                f"reading: limit {limit} and limit_more {limit_more} leave no room for an answer; "
-                "use limit >= 1 and limit_more >= 0"
+                f"source is {source!r}; give {' or '.join(SHIPPED)}, or the path of a stream"
             )
+        for option, value in (("limit", limit), ("limit_more", limit_more)):
+            if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+                raise BadInput(f"{option} is {value!r}; give a whole number of at least 1")
         shipped = str(source) in SHIPPED
         label = str(source) if shipped else Path(source).name
         content = _shipped(label) if shipped else _own(Path(source))

@@ -11,6 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discernmem.eventlog.errors import BadInput
+from discernmem.replayers.benchmarks import open_benchmark
 from discernmem.replayers.benchmarks.base import Outcome
 from discernmem.replayers.benchmarks.reading import ReadingBenchmark, extract
 
@@ -296,7 +297,34 @@ def test_a_source_that_is_no_file_is_refused(source: str) -> None:
     assert "\n" not in str(caught.value)
 
 
-@pytest.mark.parametrize("limits", [{"limit": 0}, {"limit_more": -1}])
-def test_limits_without_room_for_an_answer_are_refused(limits: dict[str, int]) -> None:
-    with pytest.raises(BadInput, match="no room for an answer"):
-        ReadingBenchmark("demo", **limits)
+@pytest.mark.parametrize("value", [0, -1, True, 3.0, "12", None, [12]])
+@pytest.mark.parametrize("option", ["limit", "limit_more"])
+def test_a_limit_is_a_whole_number_of_at_least_one(option: str, value: object) -> None:
+    with pytest.raises(BadInput) as caught:
+        open_benchmark("reading", {"source": "demo", option: value})
+    assert str(caught.value) == f"{option} is {value!r}; give a whole number of at least 1"
+
+
+@pytest.mark.parametrize("source", [3, True, None, ["demo"], {"a": "b"}])
+def test_a_source_is_a_text(source: object) -> None:
+    with pytest.raises(BadInput, match=r"^source is .*; give standard or demo, or the path"):
+        open_benchmark("reading", {"source": source})
+
+
+def test_an_unknown_option_is_told_with_those_there_are() -> None:
+    with pytest.raises(BadInput) as caught:
+        open_benchmark("reading", {"source": "demo", "nam": 1})
+    assert str(caught.value) == (
+        "[benchmark] reading: unknown option 'nam'; known: source, limit, limit_more"
+    )
+
+
+def test_a_mistake_inside_a_benchmark_is_no_mistake_of_the_user(
+    monkeypatch: pytest.MonkeyPatch,
+) -> None:
+    def broken(*_: object) -> None:
+        raise TypeError("of our own")
+
+    monkeypatch.setattr("discernmem.replayers.benchmarks.reading.parse_items", broken)
+    with pytest.raises(TypeError, match="of our own"):
+        open_benchmark("reading", {"source": "demo"})

@@ -54,7 +54,7 @@ class PddlBenchmark:
         valid_actions: bool | None = None,
         unmet_goals: bool | None = None,
     ) -> None:
-        if profile not in PROFILES:
+        if not isinstance(profile, str) or profile not in PROFILES:
             raise BadInput(f"profile {profile!r} is unknown; use {' or '.join(PROFILES)}")
         if isinstance(steps, bool) or not isinstance(steps, int) or steps < 1:
             raise BadInput(f"steps is {steps!r}; give a whole number of at least 1")

@@ -93,6 +93,7 @@ def test_the_demo_has_small_problems_under_ids_of_their_own() -> None:
     ("options", "message"),
     [
         ({"profile": "paper"}, "profile 'paper' is unknown; use conmem or agentboard"),
+        ({"profile": ["conmem"]}, r"profile \['conmem'\] is unknown"),
         ({"steps": 0}, "steps is 0"),
         ({"steps": "30"}, "steps is '30'"),
         ({"steps": True}, "steps is True"),
