@@ -256,6 +256,10 @@ QUESTIONS = {
     "unknown option": (["store", "--when", "3"], "No such option"),
     "too many arguments": (["store", "run.db", "run.db"], "unexpected extra argument"),
     "head that is none": (["verify", "--head", "text.db"], "text.db: not a head"),
+    "head that is no text": (
+        ["verify", "--head", "binary.toml"],
+        r"binary\.toml: not a head: expected three lines, origin, position and SHA-256 in hex\n$",
+    ),
     "head that is absent": (["verify", "--head", "absent"], "absent: not readable"),
 }
 
