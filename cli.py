@@ -452,6 +452,10 @@ def log_(
         if name not in EVENT_TYPES:
             raise BadInput(f"--type {name}: no such event; known: {', '.join(EVENT_TYPES)}")
     with EventLog.open(log) as opened:
+        last = opened.last_task()
+        if task is not None and not 1 <= task <= last:
+            known = f"1 to {last}" if last else "none"
+            raise BadInput(f"{log}: has no task {task} ({known})")
         after = max(opened.head().position - tail, 0) if tail else 0
         for recorded in opened.read(after=after, types=tuple(types) or None):
             if task is not None and recorded.task_index != task:

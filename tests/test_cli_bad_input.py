@@ -250,6 +250,8 @@ QUESTIONS = {
     "no memory": (["why", "tea"], "has no memory 'tea'"),
     "unknown version": (["why", "m1", "--version", "9"], "m1 has no version 9; it has 1"),
     "unknown type": (["log", "--type", "TeaServed"], "no such event; known: RunStarted, "),
+    "events of no task": (["log", "--task", "0"], r"run.db: has no task 0 \(1 to 3\)"),
+    "events of a task too high": (["log", "--task", "4"], r"run.db: has no task 4 \(1 to 3\)"),
     "tail of nothing": (["log", "--tail", "0"], "0 is not in the range"),
     "online replay": (["replay"], "Missing option '--offline'"),
     "unknown command": (["brew"], "No such command 'brew'"),
