@@ -24,10 +24,13 @@ def _is(kind: type, words: str) -> Any:
     return check
 
 
-def _within(low: float, high: float = inf) -> Any:
+def _within(low: float, high: float = inf, *, above: bool = False) -> Any:
+    """Whether a value is from ``low`` to ``high``; ``above``: but not ``low`` itself."""
+
     def check(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
-        if not low <= value <= high:
-            bounds = f">= {low:g}" if high == inf else f"in [{low:g}, {high:g}]"
+        if not low <= value <= high or (above and value == low):
+            left = "(" if above else "["
+            bounds = f">= {low:g}" if high == inf else f"in {left}{low:g}, {high:g}]"
             raise ValueError(f"{attribute.name} must be {bounds} (got {value:g})")
 
     return check
@@ -41,8 +44,8 @@ _TEXT = _is(str, "a string")
 _COUNT = [_is(int, "a whole number"), _within(1)]
 
 
-def _share(default: float, high: float) -> Any:
-    checks = [_is(float, "a number"), _within(0, high)]
+def _share(default: float, high: float, *, above: bool = False) -> Any:
+    checks = [_is(float, "a number"), _within(0, high, above=above)]
     return attrs.field(default=default, converter=_as_float, validator=checks)
 
 
@@ -56,7 +59,7 @@ class SamplingConfig:
 
     temperature: float = _share(0.0, 2)
     decision_temperature: float = _share(0.0, 2)
-    top_p: float = _share(0.95, 1)
+    top_p: float = _share(0.95, 1, above=True)
     max_tokens: int = attrs.field(default=512, validator=_COUNT)
 
 

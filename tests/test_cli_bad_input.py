@@ -98,6 +98,11 @@ CONFIGURATION = {
     "seed in words by --set": (run("--set", "method.seed=abc"), "seed must be a whole number"),
     "seed beyond all bounds": (run("--seed", str(2**80)), "seed.* beyond 64 bits"),
     "temperature": (run("--temperature", "3"), r"temperature must be in \[0, 2\] \(got 3\)"),
+    "no top_p": (run("--set", "sampling.top_p=0"), r"top_p must be in \(0, 1\] \(got 0\)"),
+    "top_p too high": (
+        run("--set", "sampling.top_p=1.5"),
+        r"top_p must be in \(0, 1\] \(got 1.5\)",
+    ),
     "no tasks": (run("--tasks", "0"), "tasks must be >= 1"),
     "reuse in words": (run("--set", "reuse=perhaps"), "reuse must be true or false"),
     "set without a value": (run("--set", "epsilon"), "--set epsilon: write it as key=value"),
