@@ -68,9 +68,7 @@ class Life:
         }
 
 
-def life(
-    log: EventLog, memory: Memory, *, until: int | None = None, version: int | None = None
-) -> Life:
+def life(log: EventLog, memory: Memory, *, version: int | None = None) -> Life:
     """The life of ``memory``, or of one ``version`` of its body.
 
     Raises:
@@ -80,7 +78,7 @@ def life(
         raise BadInput(f"{memory.id} has no version {version}; it has 1 to {memory.version}")
     own = {
         r.event_id: r
-        for r in log.read(stream=f"memory:{memory.id}", until=until)
+        for r in log.read(stream=f"memory:{memory.id}")
         if version is None or _version_of(r) == version
     }
     children: dict[str, list[Recorded]] = {}

@@ -7,14 +7,13 @@ from collections.abc import Collection
 import attrs
 
 from ..decisions import llm
-from ..decisions.effects import enters_record
-from ..decisions.retention import rank_related
+from ..decisions.retention import MAX_SCORE, rank_related
 from ..decisions.retrieval import query_for_calibration, retrieve, text_of
 from ..eventlog import events as ev
 from ..projections.history import TaskRecord
 from ..projections.store import Memory
 from .executions import Execution
-from .repair import Trial, repair_after_calibration
+from .repair import Trial, make_trial, repair_after_calibration
 from .reuse import Assessment, apply_lifecycle, assess, measure, record_effect
 from .run import Run
 from .showing import listed, show
@@ -57,7 +56,7 @@ def extract(run: Run, task: TaskRecord, execution: Execution, cause: str) -> lis
                 role_messages=show(own),
                 outgoing=show(others),
                 score=execution.score,
-                maximum=1.0,
+                maximum=MAX_SCORE,
             ),
             role=role,
             cause=cause,
@@ -207,12 +206,7 @@ def calibrate(run: Run, task: TaskRecord, memory: Memory, cause: str) -> None:
     trials: list[Trial] = []
     harmed: list[tuple[Trial, str]] = []
     for task_id in chosen:
-        trial = Trial(
-            task=run.state.history[task_id],
-            purpose="calibration",
-            parent=run.replay(task_id, memory, drawn.event_id),
-            none=run.replay(task_id, None, drawn.event_id),
-        )
+        trial = make_trial(run, memory, task_id, "calibration", drawn.event_id)
         trials.append(trial)
         recorded, negative = _record(run, memory, trial, drawn.event_id)
         if negative:
@@ -224,23 +218,10 @@ def calibrate(run: Run, task: TaskRecord, memory: Memory, cause: str) -> None:
 
 
 def _record(run: Run, memory: Memory, trial: Trial, cause: str) -> tuple[str, bool]:
-    effect, its_sign, measured = measure(
-        run, memory, trial.task, "calibration", (trial.parent, trial.none), cause
-    )
-    effects = run.state.evidence.of(memory.id, memory.version)
-    assert enters_record(trial.task.id, memory.source_task, effects)
+    pair = (trial.parent, trial.none)
+    measured = measure(run, memory, trial.task, "calibration", pair, cause)
     recorded = record_effect(
-        run,
-        memory,
-        trial.task,
-        "calibration",
-        effect,
-        its_sign,
-        "NONE",
-        avoid=False,
-        changed=not trial.parent.same_course(trial.none),
-        context=None,
-        cause=measured,
+        run, measured, label="NONE", avoid=False, context=None, cause=measured.cause
     )
     apply_lifecycle(run, memory.id, recorded)
-    return recorded, its_sign == "negative"
+    return recorded, measured.sign == "negative"

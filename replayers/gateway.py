@@ -9,6 +9,7 @@ from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.log import EventLog, Recorded
 from .journal import Journal, Observation
 from .models.base import Model, ModelCall, Reply
+from .models.cards import clean
 
 INLINE_BYTES = 1024
 """Longer answers go to a blob."""
@@ -40,7 +41,9 @@ class Gateway:
 
         def ask() -> Observation:
             assert self._model is not None
-            return _observation(request, call, self._model.complete(call), purpose, role)
+            reply = self._model.complete(call)
+            reply = attrs.evolve(reply, text=clean(reply.text))
+            return _observation(request, call, reply, purpose, role)
 
         recorded = self._journal.observe(
             request,

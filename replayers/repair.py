@@ -77,15 +77,16 @@ class Judged:
 def repair_after_reuse(run: Run, assessment: Assessment) -> None:
     """Repair a memory whose harmful in-scope use has a supported defect."""
     assert assessment.diagnosis is not None
-    memory = run.state.store[assessment.memory.id]
+    measured = assessment.measured
+    memory = run.state.store[measured.memory.id]
     trigger = Trial(
-        task=assessment.task,
+        task=measured.task,
         purpose="trigger",
-        parent=assessment.with_memory,
-        none=assessment.without,
+        parent=measured.with_memory,
+        none=measured.without,
     )
-    before = run.state.history.before(assessment.task.index)
-    exclude = {assessment.task.id, memory.source_task}
+    before = run.state.history.before(measured.task.index)
+    exclude = {measured.task.id, memory.source_task}
     effects = run.state.evidence.of_all_versions(memory.id, memory.version)
     known = pool(effects, memory.capabilities)
     retention = draw_retention(
@@ -95,9 +96,9 @@ def repair_after_reuse(run: Run, assessment: Assessment) -> None:
         n1=run.settings.n1,
         seed=run.settings.seed,
         memory=memory.id,
-        trigger=assessment.task.id,
+        trigger=measured.task.id,
     )
-    kept = [_trial(run, memory, task, "retention", assessment.cause) for task in retention]
+    kept = [make_trial(run, memory, task, "retention", assessment.cause) for task in retention]
     related, skipped = _related(run, assessment, memory, before, exclude, known)
     case = Case(
         memory=memory,
@@ -118,7 +119,8 @@ def repair_after_calibration(run: Run, memory: Memory, trials: Sequence[Trial], 
     _Repair(run, case, ()).carry_out()
 
 
-def _trial(run: Run, memory: Memory, task_id: str, purpose: Purpose, cause: str) -> Trial:
+def make_trial(run: Run, memory: Memory, task_id: str, purpose: Purpose, cause: str) -> Trial:
+    """Replay a validation task with the memory and with none."""
     return Trial(
         task=run.state.history[task_id],
         purpose=purpose,
@@ -155,7 +157,7 @@ def _related(
     for task_id in ranked[:tries]:
         if len(related) == wanted:
             break
-        trial = _trial(run, memory, task_id, "related", assessment.cause)
+        trial = make_trial(run, memory, task_id, "related", assessment.cause)
         if saturated(trial.parent.score, trial.none.score):
             skipped.append(task_id)
         else:
@@ -189,11 +191,7 @@ class _Repair:
             if not edits:
                 # The next round would be told the same and answer the same.
                 break
-            judged = [
-                self._try(rounds, number, edit, facts.displayed_ids, proposed)
-                for number, edit in enumerate(edits, start=1)
-            ]
-            chosen = self._choose([each for each in judged if each is not None])
+            chosen = self._choose(self._judge_all(rounds, edits, facts.displayed_ids, proposed))
             if chosen is not None:
                 self._commit(chosen, rounds)
                 return
@@ -256,6 +254,19 @@ class _Repair:
             cause,
         )
         return answer.value, proposed.event_id
+
+    def _judge_all(
+        self, round_: int, edits: Sequence[Edit], displayed: Sequence[str], cause: str
+    ) -> list[Judged]:
+        """The candidates that could be made; in calibration up to the first that passes."""
+        judged: list[Judged] = []
+        for number, edit in enumerate(edits, start=1):
+            outcome = self._try(round_, number, edit, displayed, cause)
+            if outcome is not None:
+                judged.append(outcome)
+                if outcome.verdict.accepted and self.case.kind == "calibration":
+                    break
+        return judged
 
     def _try(
         self, round_: int, number: int, edit: Edit, displayed: Sequence[str], cause: str

@@ -27,17 +27,32 @@ from .showing import shown
 
 
 @attrs.frozen(kw_only=True)
-class Assessment:
-    """The evidence e_u of one use: its pair of executions, its effect, its attribution."""
+class Measured:
+    """The paired effect of a memory on a task and the two executions it comes from (Eq. 4).
+
+    ``cause`` is the id of the `EffectMeasured` event.
+    """
 
     memory: Memory
     task: TaskRecord
     origin: ev.Origin
-    context: str
     with_memory: Execution
     without: Execution
     effect: float
     sign: ev.Sign
+    changed: bool
+    cause: str
+
+
+@attrs.frozen(kw_only=True)
+class Assessment:
+    """The evidence e_u of one use: its measured effect and its attribution.
+
+    ``cause`` is the id of the `UseAttributed` event.
+    """
+
+    measured: Measured
+    context: str
     scope: Scope
     diagnosis: llm.Diagnosis | None
     attribution: Attribution
@@ -51,16 +66,13 @@ def measure(
     origin: ev.Origin,
     pair: tuple[Execution, Execution],
     cause: str,
-) -> tuple[float, ev.Sign, str]:
-    """Record the paired effect of a memory on a task (Eq. 4).
-
-    Returns:
-        effect, sign, and the id of the `EffectMeasured` event.
-    """
+) -> Measured:
+    """Record the paired effect of a memory on a task; ``pair`` is with it, and with none."""
     with_memory, without = pair
     effect = paired_effect(with_memory.score, without.score)
     its_sign = sign(effect, run.settings.epsilon)
-    measured = run.emit(
+    changed = not with_memory.same_course(without)
+    recorded = run.emit(
         ev.EffectMeasured(
             memory=memory.id,
             version=memory.version,
@@ -70,14 +82,24 @@ def measure(
             score_without=without.score,
             effect=effect,
             sign=its_sign,
-            changed=not with_memory.same_course(without),
+            changed=changed,
             execution_with=with_memory.request,
             execution_without=without.request,
             evidence=(with_memory.event_id, without.event_id),
         ),
         cause,
     )
-    return effect, its_sign, measured.event_id
+    return Measured(
+        memory=memory,
+        task=task,
+        origin=origin,
+        with_memory=with_memory,
+        without=without,
+        effect=effect,
+        sign=its_sign,
+        changed=changed,
+        cause=recorded.event_id,
+    )
 
 
 def assess(
@@ -86,15 +108,13 @@ def assess(
     """Replay ``task`` with only ``memory`` and with none, and attribute the difference (§3.2)."""
     without = run.baseline(task.id, cause)
     with_memory = run.replay(task.id, memory, cause)
-    effect, its_sign, cause = measure(run, memory, task, origin, (with_memory, without), cause)
-    scope, cause = _check_scope(run, memory, task, context, cause)
+    measured = measure(run, memory, task, origin, (with_memory, without), cause)
+    scope, cause = _check_scope(run, memory, task, context, measured.cause)
     diagnosis = None
     defect_supported = False
-    if needs_diagnosis(its_sign, scope):
-        diagnosis, defect_supported, cause = _diagnose(
-            run, memory, task, with_memory, without, cause
-        )
-    attribution = attribute(its_sign, scope, defect_supported)
+    if needs_diagnosis(measured.sign, scope):
+        diagnosis, defect_supported, cause = _diagnose(run, measured, cause)
+    attribution = attribute(measured.sign, scope, defect_supported)
     attributed = run.emit(
         ev.UseAttributed(
             memory=memory.id,
@@ -106,14 +126,8 @@ def assess(
         cause,
     )
     return Assessment(
-        memory=memory,
-        task=task,
-        origin=origin,
+        measured=measured,
         context=context,
-        with_memory=with_memory,
-        without=without,
-        effect=effect,
-        sign=its_sign,
         scope=scope,
         diagnosis=diagnosis,
         attribution=attribution,
@@ -157,24 +171,18 @@ def _check_scope(
     return scope, checked.event_id
 
 
-def _diagnose(
-    run: Run,
-    memory: Memory,
-    task: TaskRecord,
-    with_memory: Execution,
-    without: Execution,
-    cause: str,
-) -> tuple[llm.Diagnosis, bool, str]:
+def _diagnose(run: Run, measured: Measured, cause: str) -> tuple[llm.Diagnosis, bool, str]:
+    memory, task = measured.memory, measured.task
     facts = llm.DiagnosisFacts(
         role=memory.owner,
         task_text=run.text_of(task),
         body=memory.body,
         use_when=memory.use_texts,
         avoid_when=memory.avoid_texts,
-        steps_with=shown(with_memory),
-        steps_without=shown(without),
-        score_with=with_memory.score,
-        score_without=without.score,
+        steps_with=shown(measured.with_memory),
+        steps_without=shown(measured.without),
+        score_with=measured.with_memory.score,
+        score_without=measured.without.score,
     )
     answer = run.decider.decide(llm.DIAGNOSIS, facts, role=memory.owner, cause=cause)
     found = answer.value
@@ -200,21 +208,19 @@ def _diagnose(
 
 def record_and_learn(run: Run, assessment: Assessment) -> None:
     """Record the effect, grow the boundary, apply the lifecycle (RecordAndBLM; Eq. 12, A.1)."""
-    memory, task = assessment.memory, assessment.task
+    measured = assessment.measured
+    memory = measured.memory
     effects = run.state.evidence.of(memory.id, memory.version)
-    if not enters_record(task.id, memory.source_task, effects):
+    if not enters_record(measured.task.id, memory.source_task, effects):
         return
+    # If nobody could say whether the context fits, it is no evidence for use conditions.
+    context = ev.BlobRef(digest(assessment.context.encode())) if assessment.scope.known else None
     recorded = record_effect(
         run,
-        memory,
-        task,
-        assessment.origin,
-        assessment.effect,
-        assessment.sign,
-        assessment.attribution.label,
+        measured,
+        label=assessment.attribution.label,
         avoid=assessment.scope.avoid,
-        changed=not assessment.with_memory.same_course(assessment.without),
-        context=_learnable_context(assessment),
+        context=context,
         cause=assessment.cause,
     )
     boundary = new_avoid(memory.avoid_texts, assessment.attribution)
@@ -223,42 +229,30 @@ def record_and_learn(run: Run, assessment: Assessment) -> None:
     effects = run.state.evidence.of(memory.id, memory.version)
     if may_generalise(effects[-1], effects, run.settings.n_plus):
         _generalise(run, run.state.store[memory.id], effects, recorded)
-    apply_lifecycle(run, memory.id, recorded, attached=assessment.origin == "attachment")
-
-
-def _learnable_context(assessment: Assessment) -> ev.BlobRef | None:
-    """The context as evidence for use conditions; none if nobody could say whether it fits."""
-    if not assessment.scope.known:
-        return None
-    return ev.BlobRef(digest(assessment.context.encode()))
+    apply_lifecycle(run, memory.id, recorded, attached=measured.origin == "attachment")
 
 
 def record_effect(
     run: Run,
-    memory: Memory,
-    task: TaskRecord,
-    origin: ev.Origin,
-    effect: float,
-    its_sign: ev.Sign,
-    label: ev.Label,
+    measured: Measured,
     *,
+    label: ev.Label,
     avoid: bool,
-    changed: bool,
     context: ev.BlobRef | None,
     cause: str,
 ) -> str:
     """Enter an effect into the record E of the memory's version; returns the event's id."""
     return run.emit(
         ev.EffectRecorded(
-            memory=memory.id,
-            version=memory.version,
-            task=task.id,
-            origin=origin,
-            effect=effect,
-            sign=its_sign,
+            memory=measured.memory.id,
+            version=measured.memory.version,
+            task=measured.task.id,
+            origin=measured.origin,
+            effect=measured.effect,
+            sign=measured.sign,
             label=label,
             avoid=avoid,
-            changed=changed,
+            changed=measured.changed,
             context=context,
         ),
         cause,

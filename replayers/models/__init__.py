@@ -25,7 +25,7 @@ __all__ = [
 def open_model(
     spec: str,
     *,
-    context: int = 4096,
+    context: int = 8192,
     n_batch: int | None = None,
     threads: int | None = None,
     gpu_layers: int = -1,

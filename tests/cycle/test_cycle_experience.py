@@ -136,8 +136,8 @@ def test_a_rule_that_harms_in_calibration_is_replaced_by_the_first_passing_candi
     assert [(j.accepted, j.rejected_by, j.trigger_gain) for j in judged] == [
         (False, "q1", 0.25),
         (True, "", 0.5),
-        (True, "", 1.0),
     ]
+    assert story.one(ev.RepairProposed).edits == 3
     revised = story.one(ev.MemoryRevised)
     assert (revised.version, revised.body, revised.capability) == (2, "say two herbs", None)
     assert story.one(ev.RepairEnded).outcome == "committed"
