@@ -52,7 +52,8 @@ $(STAMP)/venv:
 
 # The bindings' own build compiles helpers that nothing here uses; leaving them out takes a third
 # of the time. An index or link that offers a wheel is asked first, the plain build is the last
-# resort. Not through pip's cache: other projects should not get the lean wheel by surprise.
+# resort. Not through pip's cache: other projects should not get the lean wheel by surprise. The
+# ceiling keeps llama.cpp from taking this repository's commit for its own build number.
 $(WHEELS)/built: $(STAMP)/venv
 	@mkdir -p $(WHEELS) $(VENV)/tmp
 	@echo 'set(LLAMA_BUILD_COMMON OFF)' > $(VENV)/lean.cmake
@@ -61,7 +62,7 @@ $(WHEELS)/built: $(STAMP)/venv
 	  || { command -v $${CC:-cc} > /dev/null && command -v $${CXX:-c++} > /dev/null \
 	    || $(call FAILED,no C and C++ compiler: install one (Debian: apt install g++)); \
 	    echo "compiling llama.cpp $(LLAMA_VERSION), once; this takes minutes ..."; \
-	    export TMPDIR=$(VENV)/tmp; wheel="$(PIP) wheel --no-cache-dir --no-deps \
+	    export TMPDIR=$(VENV)/tmp GIT_CEILING_DIRECTORIES=$(VENV); wheel="$(PIP) wheel --no-cache-dir --no-deps \
 	      --wheel-dir $(WHEELS) llama-cpp-python==$(LLAMA_VERSION)"; \
 	    CMAKE_ARGS="-DLLAVA_BUILD=OFF -DCMAKE_PROJECT_llama_cpp_INCLUDE=$(VENV)/lean.cmake $(LLAMA_CMAKE)" \
 	      $$wheel || CMAKE_ARGS="$(LLAMA_CMAKE)" $$wheel \

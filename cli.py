@@ -507,6 +507,7 @@ def demo(recorded: bool, folder: Path) -> None:
     folder.mkdir(parents=True, exist_ok=True)
     if recorded:
         log = open_recorded(folder)
+        _print_origin(log)
         _print_summary(log)
         _suggest(log)
         return
@@ -520,6 +521,21 @@ def demo(recorded: bool, folder: Path) -> None:
         else:
             _run(log, parse_config(table, f"demo {name}"), None)
     _suggest(folder / f"{next(iter(STREAMS))}.db")
+
+
+def _print_origin(log: Path) -> None:
+    from .eventlog.log import EventLog
+    from .replayers.session import header_of
+
+    with EventLog.open(log) as opened:
+        header = header_of(opened)
+    facts = header.model
+    click.echo(
+        f"{log}: {header.tasks} {header.config['benchmark']['name']} tasks, team "
+        f"{header.host['name']}, recorded "
+        f"with {facts['name']} ({facts['file']}, licence {facts['license']}, "
+        f"SHA-256 {facts['sha256'][:16]}…) on {facts['device']}\n"
+    )
 
 
 def _suggest(log: Path) -> None:
