@@ -530,10 +530,11 @@ def _print_origin(log: Path) -> None:
     with EventLog.open(log) as opened:
         header = header_of(opened)
     facts = header.model
+    licence = header.config["model"]["license"] or facts["license"]
     click.echo(
         f"{log}: {header.tasks} {header.config['benchmark']['name']} tasks, team "
         f"{header.host['name']}, recorded "
-        f"with {facts['name']} ({facts['file']}, licence {facts['license']}, "
+        f"with {facts['name']} ({facts['file']}, licence {licence}, "
         f"SHA-256 {facts['sha256'][:16]}…) on {facts['device']}\n"
     )
 

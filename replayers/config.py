@@ -65,10 +65,14 @@ class SamplingConfig:
 
 @attrs.frozen(kw_only=True)
 class ModelConfig:
-    """Which model answers: ``bundled``, a GGUF path, ``hf:repo/file`` or ``http…/v1#name``."""
+    """Which model answers: ``bundled``, a GGUF path, ``hf:repo/file`` or ``http…/v1#name``.
+
+    ``license`` goes into the run header, for a file that does not state its own.
+    """
 
     name: str = attrs.field(default="bundled", validator=_TEXT)
     context: int = attrs.field(default=8192, validator=_COUNT)
+    license: str = attrs.field(default="", validator=_TEXT)
 
 
 @attrs.frozen(kw_only=True)

@@ -1,0 +1,60 @@
+"""The recorded example: what ships is whole, and what the README shows of it is what it says."""
+
+from pathlib import Path
+
+import pytest
+
+from discernmem.cli import main
+from discernmem.eventlog import EventLog
+from discernmem.eventlog import events as ev
+from discernmem.replayers.demo import open_recorded
+
+README = Path(__file__).parents[1] / "README.md"
+
+
+@pytest.fixture(scope="module")
+def example(tmp_path_factory: pytest.TempPathFactory) -> Path:
+    return open_recorded(tmp_path_factory.mktemp("example"))
+
+
+def test_the_example_holds_what_a_reader_wants_to_see(example: Path) -> None:
+    with EventLog.open(example) as log:
+        events = [recorded.event for recorded in log.read()]
+    of = {kind: [e for e in events if isinstance(e, kind)] for kind in {type(e) for e in events}}
+    assert len(of[ev.TaskCompleted]) >= 20
+    assert of[ev.RepairStarted]
+    assert "SCOPE" in {use.label for use in of[ev.UseAttributed]}
+    assert {"positive", "negative"} <= {effect.sign for effect in of[ev.EffectMeasured]}
+    (started,) = of[ev.RunStarted]
+    assert started.model["sha256"]
+    assert started.config["model"]["license"]
+
+
+@pytest.mark.parametrize(
+    "arguments",
+    [
+        ["store", "--at", "4"],
+        ["diff", "--from", "9", "--to", "10"],
+        ["why", "m3"],
+        ["replay", "--offline"],
+        ["verify"],
+    ],
+    ids=lambda arguments: arguments[0],
+)
+def test_the_readme_shows_the_real_output(
+    example: Path, capsys: pytest.CaptureFixture[str], arguments: list[str]
+) -> None:
+    main([*arguments, str(example)])
+    said = capsys.readouterr().out.splitlines()
+    shown = README.read_text("utf-8").splitlines()
+    start = shown.index(said[0])
+    for line, real in zip(shown[start:], said, strict=False):
+        if line in ("…", "```"):
+            break
+        assert line == real or (line.endswith("…") and real.startswith(line[:-1]))
+
+
+def test_opening_the_example_again_keeps_what_is_there(example: Path) -> None:
+    before = example.stat().st_mtime_ns
+    assert open_recorded(example.parent) == example
+    assert example.stat().st_mtime_ns == before
