@@ -11,9 +11,10 @@ from typing import Any, Final
 from ..eventlog.export import import_
 from ..eventlog.log import EventLog
 
-# One retrieved rule, whatever its similarity, and one attempt per decision: the store of a demo is
-# too small for a threshold to choose from, and the bundled model does no better when asked again.
-_SMALL: Final[dict[str, Any]] = {"theta": -1.0, "k_ret": 1, "attempts": 1, "rounds": 2}
+# One retrieved rule, whatever its similarity, one attempt per decision and one round per repair: the
+# store of a demo is too small for a threshold to choose from, and the bundled model does no better
+# when it is asked again.
+_SMALL: Final[dict[str, Any]] = {"theta": -1.0, "k_ret": 1, "attempts": 1, "rounds": 1}
 
 STREAMS: Final[dict[str, dict[str, Any]]] = {
     "reading": {
@@ -31,7 +32,7 @@ STREAMS: Final[dict[str, dict[str, Any]]] = {
             "constrain_actions": True,
         },
         "sampling": {"temperature": 1.0, "max_tokens": 32},
-        "method": {**_SMALL, "rounds": 1},
+        "method": _SMALL,
         "tasks": 3,
     },
 }
