@@ -11,7 +11,7 @@ from typing import Any, Final
 from ..eventlog.export import import_
 from ..eventlog.log import EventLog
 
-# One retrieved rule, whatever its similarity, one attempt per decision and one round per repair: the
+# One retrieved rule, whatever its similarity, one attempt per decision, one round per repair: the
 # store of a demo is too small for a threshold to choose from, and the bundled model does no better
 # when it is asked again.
 _SMALL: Final[dict[str, Any]] = {"theta": -1.0, "k_ret": 1, "attempts": 1, "rounds": 1}
