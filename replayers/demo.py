@@ -27,7 +27,7 @@ STREAMS: Final[dict[str, dict[str, Any]]] = {
         "benchmark": {
             "name": "pddl",
             "problems": "demo",
-            "steps": 6,
+            "steps": 5,
             "worked_example": True,
             "constrain_actions": True,
         },
