@@ -27,11 +27,11 @@ STREAMS: Final[dict[str, dict[str, Any]]] = {
         "benchmark": {
             "name": "pddl",
             "problems": "demo",
-            "steps": 5,
+            "steps": 4,
             "worked_example": True,
             "constrain_actions": True,
         },
-        "sampling": {"temperature": 1.0, "max_tokens": 32},
+        "sampling": {"temperature": 1.0, "max_tokens": 16},
         "method": _SMALL,
         "tasks": 3,
     },
