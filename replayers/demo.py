@@ -32,7 +32,7 @@ STREAMS: Final[dict[str, dict[str, Any]]] = {
             "constrain_actions": True,
         },
         "sampling": {"temperature": 1.0, "max_tokens": 16},
-        "method": _SMALL,
+        "method": {"attempts": 1, "rounds": 1},
         "tasks": 3,
     },
 }
