@@ -32,7 +32,7 @@ STREAMS: Final[dict[str, dict[str, Any]]] = {
             "constrain_actions": True,
         },
         "sampling": {"temperature": 1.0, "max_tokens": 16},
-        "method": {"attempts": 1, "rounds": 1},
+        "method": {"attempts": 1, "rounds": 1, "n2": 0},
         "tasks": 3,
     },
 }
