@@ -29,7 +29,7 @@ Sign = Literal["positive", "negative", "neutral"]
 Label = Literal["CONTENT", "SCOPE", "NONE"]
 State = Literal["provisional", "active", "inactive"]
 ConditionKind = Literal["use_when", "avoid_when"]
-ConditionSource = Literal["scope check", "generalisation"]
+ConditionSource = Literal["scope check", "generalisation", "override"]
 Origin = Literal["reuse", "attachment", "calibration"]
 LifecycleRule = Literal[
     "failed repair",
@@ -38,7 +38,9 @@ LifecycleRule = Literal[
     "sustained harm",
     "ineffectiveness",
     "revival",
+    "override",
 ]
+OverrideAction = Literal["retire", "revive", "edit", "add-avoid", "add-use", "withdraw-condition"]
 RepairKind = Literal["reuse", "calibration"]
 RepairOutcome = Literal["committed", "failed", "kept"]
 Operation = Literal["ADD", "REPLACE", "DELETE", "REORDER"]
@@ -171,6 +173,42 @@ class RunStarted(Event):
     tasks: int
     decision_version: str
     software: dict[str, str]
+
+
+@event("observed", stream="fork:{origin}")
+class RunForked(RunStarted):
+    """The log goes on, from a copy of the beginning of another one, as another run might have.
+
+    ``origin`` is the id of the log that was copied up to ``position``, where its chain had the
+    hash ``hash`` (hex); ``path`` is where it was found, for people and for going on. ``changed``
+    holds the options that differ from there on, by their dotted names; the inherited fields are
+    those of the whole configuration in force now.
+    """
+
+    origin: str
+    position: int
+    hash: str
+    path: str
+    changed: dict[str, Any]
+
+
+@event("observed", stream="memory:{memory}")
+class MemoryOverridden(Event):
+    """A person decided about a memory between two tasks; what follows from it is derived.
+
+    ``version`` and ``body`` (SHA-256 of the rule) are the memory as it was decided about. ``text``
+    is the new body of an edit or the condition added or withdrawn, ``kind`` the condition's; both
+    are empty where the action has none.
+    """
+
+    memory: str
+    version: int
+    body: str
+    action: OverrideAction
+    kind: ConditionKind | None
+    text: str
+    reason: str
+    by: str
 
 
 @event("observed", stream="task:{index}")
@@ -404,7 +442,7 @@ class UseConditionsGeneralised(Event):
 
 @event("derived", stream="memory:{memory}")
 class ConditionAdded(Event):
-    """A condition joined the scope; rules only ever add (Eq. 12)."""
+    """A condition joined the scope; rules only ever add (Eq. 12), a person may, too."""
 
     memory: str
     version: int
@@ -414,8 +452,18 @@ class ConditionAdded(Event):
 
 
 @event("derived", stream="memory:{memory}")
+class ConditionWithdrawn(Event):
+    """A condition left the scope, on a person's word: no rule ever takes one away."""
+
+    memory: str
+    version: int
+    kind: ConditionKind
+    text: str
+
+
+@event("derived", stream="memory:{memory}")
 class StateChanged(Event):
-    """A lifecycle transition: the rule of A.1 and the events it rests on."""
+    """A lifecycle transition: the rule of A.1, or an override, and the events it rests on."""
 
     memory: str
     version: int
@@ -508,7 +556,11 @@ class CandidateJudged(Event):
 
 @event("derived", stream="memory:{memory}")
 class MemoryRevised(Event):
-    """A repair was committed: a new body version, provisional, with no effects (Eq. 11)."""
+    """A memory has a new body version, provisional and with no effects (Eq. 11).
+
+    ``repair`` names the repair that was committed, with the ``round`` and ``number`` of the
+    candidate; it is empty, and they are 0, when a person edited the body.
+    """
 
     memory: str
     version: int
@@ -632,3 +684,7 @@ class RunFinished(Event):
     run: str
     tasks: int
     mean_score: float
+
+
+DERIVED = tuple(name for name, cls in EVENT_TYPES.items() if cls.KIND == "derived")
+"""The names of the derived event types."""

@@ -97,6 +97,21 @@ select
 from events
 where type = 'StateChanged';
 
+-- Every decision of a person about a memory.
+create view overrides as
+select
+  payload ->> 'memory'  as memory,
+  payload ->> 'version' as version,
+  payload ->> 'action'  as action,
+  payload ->> 'kind'    as kind,
+  payload ->> 'text'    as text,
+  payload ->> 'reason'  as reason,
+  payload ->> 'by'      as by,
+  recorded_at,
+  position
+from events
+where type = 'MemoryOverridden';
+
 -- Every repair and how it ended; outcome is null while it is open.
 create view repairs as
 select

@@ -14,6 +14,7 @@ from .telling import tell
 CHANGING: Final = (
     "MemoryAdmitted",
     "ConditionAdded",
+    "ConditionWithdrawn",
     "StateChanged",
     "MemoryRevised",
     "EffectRecorded",

@@ -27,6 +27,7 @@ EVENT_TYPES: Final = (
     "TaskScored",
     "MemoryAdmitted",
     "ConditionAdded",
+    "ConditionWithdrawn",
     "StateChanged",
     "MemoryRevised",
     "EffectRecorded",

@@ -134,6 +134,19 @@ def _condition_added(store: MemoryStore, recorded: Recorded) -> MemoryStore:
     return _with(store, attrs.evolve(memory, avoid_when=(*memory.avoid_when, added)))
 
 
+def _condition_withdrawn(store: MemoryStore, recorded: Recorded) -> MemoryStore:
+    event = recorded.event
+    assert isinstance(event, ev.ConditionWithdrawn)
+    memory = store[event.memory]
+
+    def without(conditions: tuple[Condition, ...]) -> tuple[Condition, ...]:
+        return tuple(condition for condition in conditions if condition.text != event.text)
+
+    if event.kind == "use_when":
+        return _with(store, attrs.evolve(memory, use_when=without(memory.use_when)))
+    return _with(store, attrs.evolve(memory, avoid_when=without(memory.avoid_when)))
+
+
 def _state_changed(store: MemoryStore, recorded: Recorded) -> MemoryStore:
     event = recorded.event
     assert isinstance(event, ev.StateChanged)
@@ -160,6 +173,7 @@ def _revised(store: MemoryStore, recorded: Recorded) -> MemoryStore:
 HANDLERS: dict[str, Callable[[MemoryStore, Recorded], MemoryStore]] = {
     "MemoryAdmitted": _admitted,
     "ConditionAdded": _condition_added,
+    "ConditionWithdrawn": _condition_withdrawn,
     "StateChanged": _state_changed,
     "MemoryRevised": _revised,
 }

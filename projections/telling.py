@@ -17,6 +17,16 @@ class _OfVersion(Protocol):
 def tell(event: ev.Event) -> str:
     """One line for an event, without its position."""
     match event:
+        case ev.RunForked():
+            changed = ", ".join(
+                f"{name} = {value}" for name, value in sorted(event.changed.items())
+            )
+            return (
+                f"forked from log {event.origin[:12]} after its event {event.position}, with "
+                f"{changed or 'nothing changed'}"
+            )
+        case ev.MemoryOverridden():
+            return _overridden(event)
         case ev.RunStarted():
             return f"run {event.run} started: {event.tasks} tasks"
         case ev.TaskStarted():
@@ -71,6 +81,8 @@ def tell(event: ev.Event) -> str:
         case ev.ConditionAdded():
             kind = event.kind.replace("_", " ")
             return f"{kind} gained {_quoted(event.text)} (by {event.source})"
+        case ev.ConditionWithdrawn():
+            return f"{event.kind.replace('_', ' ')} lost {_quoted(event.text)}"
         case ev.StateChanged():
             return f"{event.before} → {event.after} by rule {event.rule!r}"
         case ev.RepairStarted():
@@ -124,6 +136,18 @@ def tell(event: ev.Event) -> str:
             return f"run finished: {event.tasks} tasks, mean score {event.mean_score:.3f}"
         case _:
             raise AssertionError(f"no sentence for {type(event).__name__}")
+
+
+def _overridden(event: ev.MemoryOverridden) -> str:
+    said = {
+        "retire": "retired",
+        "revive": "revived",
+        "edit": "edited",
+        "add-avoid": f"told to avoid {_quoted(event.text)}",
+        "add-use": f"told to be used when {_quoted(event.text)}",
+        "withdraw-condition": f"relieved of {_quoted(event.text)}",
+    }
+    return f"{_version(event)} {said[event.action]} by {event.by}: {_quoted(event.reason)}"
 
 
 def _diagnosed(event: ev.ContentDiagnosed) -> str:

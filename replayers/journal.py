@@ -22,8 +22,6 @@ from ..eventlog.errors import CheckFailed
 from ..eventlog.log import Draft, EventLog, Recorded
 from ..projections import state as states
 
-DERIVED = tuple(name for name, cls in ev.EVENT_TYPES.items() if cls.KIND == "derived")
-
 
 class Divergence(CheckFailed):
     """A recomputed conclusion differs from the recorded one.
@@ -96,7 +94,7 @@ class Journal:
         self.task_index: int | None = None
         self._actor = actor
         self._expected = log.head().position
-        self._recorded: Iterator[Recorded] = log.read(after=after, types=DERIVED)
+        self._recorded: Iterator[Recorded] = log.read(after=after, types=ev.DERIVED)
         self._occurrences: dict[str, Iterator[int]] = {}
 
     def begin_task(self, index: int) -> None:

@@ -28,6 +28,7 @@ def life(log: EventLog) -> None:
     log.append([draft(CANDIDATE, 2, start.event_id), draft(SECOND, 2, start.event_id)])
     log.append([draft(JUDGED, 2, start.event_id), draft(REVISED, 2), draft(ENDED, 2)])
     log.append([reply("long", 2, None), reply("blob", 2, "inline")])
+    log.append([draft(OVERRIDE, None)])
 
 
 def supplied(task: str) -> Draft:
@@ -112,6 +113,16 @@ REVISED = ev.MemoryRevised(
     number=1,
     capability=None,
 )
+OVERRIDE = ev.MemoryOverridden(
+    memory="m1",
+    version=2,
+    body="d1",
+    action="add-avoid",
+    kind="avoid_when",
+    text="it rains",
+    reason="it slips",
+    by="ada",
+)
 ENDED = ev.RepairEnded(**M, repair="r1", outcome="committed", rounds=1)
 
 
@@ -172,6 +183,10 @@ def sql(tmp_path_factory: pytest.TempPathFactory) -> Iterator[sqlite3.Connection
             ],
         ),
         (
+            "select memory, version, action, kind, text, reason, by from overrides",
+            [("m1", 2, "add-avoid", "avoid_when", "it rains", "it slips", "ada")],
+        ),
+        (
             "select request, purpose, role, text, text_sha256 is null, finish from model_calls",
             [
                 ("long", "role", "actor", SHORT, 0, "stop"),
@@ -207,6 +222,6 @@ def test_a_compressed_text_is_not_shown_but_named(log: EventLog) -> None:
 
 def test_every_view_can_be_asked_of_an_empty_log(log: EventLog) -> None:
     names = log.rows("select name from sqlite_master where type = 'view'")
-    assert len(names) == 9
+    assert len(names) == 10
     for (name,) in names:
         assert log.rows(f"select * from {name}") == []

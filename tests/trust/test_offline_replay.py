@@ -19,7 +19,7 @@ from lively import GARBAGE, TASKS, record, rich_seed
 from discernmem.cli import main
 from discernmem.eventlog import Draft, EventLog, Recorded, plain
 from discernmem.eventlog import events as ev
-from discernmem.replayers.journal import DERIVED
+from discernmem.eventlog.events import DERIVED
 from discernmem.replayers.session import replay_offline
 
 WITHOUT_MODELS = """

@@ -12,7 +12,7 @@ import processes
 from lively import rich_seed
 
 from discernmem.eventlog import EventLog, plain
-from discernmem.replayers.journal import DERIVED
+from discernmem.eventlog.events import DERIVED
 
 LITERAL = ("replies",)
 """What names a model's very words; it differs when they do."""
