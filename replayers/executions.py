@@ -255,7 +255,17 @@ class LiveExecutions:
             what=f"an execution of task {task.id} with {_named(supplied)}",
             repeats=True,
         )
-        return read_execution(self._journal, recorded)
+        execution = read_execution(self._journal, recorded)
+        if not self._journal.reuse:
+            self._pass_over_replies(execution)
+        return execution
+
+    def _pass_over_replies(self, execution: Execution) -> None:
+        """An execution served from the log asked nothing, but its replies are used up with it."""
+        for step in execution.steps:
+            reply = self._journal.log.by_id(step.reply) if step.reply else None
+            if reply is not None:
+                self._journal.pass_over(reply)
 
 
 def injected(supplied: Supplied) -> tuple[ev.Injected, ...]:

@@ -10,7 +10,6 @@ mechanism with the world allowed or refused.
 from __future__ import annotations
 
 from collections.abc import Callable, Iterator
-from itertools import count
 from typing import Any, NoReturn
 
 import attrs
@@ -95,7 +94,7 @@ class Journal:
         self._actor = actor
         self._expected = log.head().position
         self._recorded: Iterator[Recorded] = log.read(after=after, types=ev.DERIVED)
-        self._occurrences: dict[str, Iterator[int]] = {}
+        self._occurrences: dict[str, int] = {}
 
     def begin_task(self, index: int) -> None:
         """From here on events belong to the task with this index."""
@@ -150,10 +149,19 @@ class Journal:
         )
 
     def _occurrence(self, stream: str) -> int:
-        if stream not in self._occurrences:
-            earlier = self.log.count(stream, before_task=self.task_index)
-            self._occurrences[stream] = count(earlier + 1)
-        return next(self._occurrences[stream])
+        last = self._occurrences.get(stream)
+        if last is None:
+            last = self.log.count(stream, before_task=self.task_index)
+        self._occurrences[stream] = last + 1
+        return last + 1
+
+    def pass_over(self, recorded: Recorded) -> None:
+        """Take a recorded answer as given: without reuse, who asks next gets a later one.
+
+        For the answers inside an observation that was served whole, so that nobody asked for them.
+        """
+        last = self._occurrences.get(recorded.stream_id, 0)
+        self._occurrences[recorded.stream_id] = max(last, recorded.stream_version)
 
     def emit(
         self, event: ev.Event, *, cause: str | None, blobs: tuple[bytes, ...] = ()
