@@ -83,7 +83,7 @@ $(STAMP)/model: $(STAMP)/venv
 # What mypy sees as the package: an editable install is invisible to it.
 $(STAMP)/types: $(STAMP)/package
 	@mkdir -p $(VENV)/types/discernmem
-	@for part in eventlog projections decisions replayers data cli.py py.typed; do \
+	@for part in eventlog projections decisions replayers data cli py.typed; do \
 	  ln -sfn $(CURDIR)/$$part $(VENV)/types/discernmem/$$part; done
 	@touch $@
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discernmem.cli import _settings
+from discernmem.cli.recording import parse_pairs
 from discernmem.eventlog.codec import canonical
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.config import Config, load_config, parse_config, with_options
@@ -74,7 +74,7 @@ def test_options_leave_the_table_they_go_over_as_it_was() -> None:
     ],
 )
 def test_a_value_on_the_command_line_is_toml_or_else_text(text: str, value: Any) -> None:
-    assert _settings([f"key={text}"]) == {"key": value}
+    assert parse_pairs([f"key={text}"]) == {"key": value}
 
 
 def test_a_whole_number_is_a_number_where_one_is_wanted(tmp_path: Path) -> None:

@@ -39,7 +39,7 @@ def test_the_only_name_installed_is_ours(wheel: list[str]) -> None:
 
 def test_every_module_is_installed_and_no_test(wheel: list[str]) -> None:
     installed = {name for name in wheel if name.endswith(".py")}
-    rooms = ("eventlog", "projections", "decisions", "replayers")
+    rooms = ("cli", "eventlog", "projections", "decisions", "replayers")
     modules = {
         f"discernmem/{path.relative_to(ROOT)}"
         for room in rooms

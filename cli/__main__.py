@@ -1,0 +1,5 @@
+"""``python -m discernmem.cli``."""
+
+from . import main
+
+main()

@@ -1,0 +1,125 @@
+"""Commands that ask: store, why, diff and log."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Sequence
+from pathlib import Path
+
+import click
+
+from ..eventlog.errors import BadInput
+from .app import JSON, LOG, cli
+from .printing import entry, json_text, print_life, said, said_plainly
+
+
+@cli.command()
+@LOG
+@click.option("--at", type=int, help="After which task (0: before the first); default the last.")
+@JSON
+def store(log: Path, at: int | None, as_json: bool) -> None:
+    """Show the memory store after any task of LOG."""
+    from ..eventlog.log import EventLog
+    from ..projections.state import serialise
+    from ..projections.timeline import last_completed, state_at_task
+
+    with EventLog.open(log) as opened:
+        task = last_completed(opened) if at is None else at
+        state = state_at_task(opened, task)
+        if as_json:
+            click.echo(serialise(state))
+        else:
+            click.echo(f"store after task {task}: {len(state.store)} memories")
+            for memory in state.store.ordered():
+                click.echo(entry(opened, state, memory))
+
+
+@cli.command()
+@click.argument("memory")
+@LOG
+@click.option("--version", type=int, help="Only the life of one version of the body.")
+@JSON
+def why(memory: str, log: Path, version: int | None, as_json: bool) -> None:
+    """Tell the whole life of MEMORY: where it came from, each use, each change and its cause."""
+    from ..eventlog.log import EventLog
+    from ..projections.audit import life
+    from ..projections.timeline import state_at_position
+
+    with EventLog.open(log) as opened:
+        state = state_at_position(opened, opened.head().position)
+        if memory not in state.store:
+            known = f"m1 to m{len(state.store)}" if len(state.store) else "none"
+            raise BadInput(f"{log}: has no memory {memory!r} ({known})")
+        told = life(opened, state.store[memory], version=version)
+        if as_json:
+            click.echo(json_text(told.plain()))
+        else:
+            print_life(opened, told)
+
+
+@cli.command()
+@LOG
+@click.option("--from", "start", type=int, required=True, help="After which task.")
+@click.option("--to", "end", type=int, required=True, help="Up to which task.")
+@JSON
+def diff(log: Path, start: int, end: int, as_json: bool) -> None:
+    """Say what changed in the store of LOG between two tasks, and why."""
+    from ..eventlog.log import EventLog
+    from ..projections.changes import changes
+    from ..projections.timeline import completed_position
+
+    with EventLog.open(log) as opened:
+        span = completed_position(opened, start), completed_position(opened, end)
+        if span[0] > span[1]:
+            raise BadInput(f"--from {start} --to {end}: give the earlier task first")
+        found = changes(opened, *span)
+    if as_json:
+        click.echo(json_text([change.plain() for change in found]))
+        return
+    click.echo(f"{len(found)} change(s) from task {start} to task {end}")
+    for change in found:
+        click.echo(f"\ntask {change.recorded.task_index}: {said(change.recorded)}")
+        for reason in change.because:
+            click.echo(f"    because {said(reason)}")
+
+
+@cli.command("log")
+@LOG
+@click.option("--task", type=int, help="Only events of one task.")
+@click.option("--type", "types", multiple=True, help="Only events of a type.")
+@click.option("--tail", type=click.IntRange(min=1), help="Only the last events.")
+@JSON
+def log_(
+    log: Path, task: int | None, types: Sequence[str], tail: int | None, as_json: bool
+) -> None:
+    """List the events of LOG, one a line."""
+    from ..eventlog.codec import plain
+    from ..eventlog.events import EVENT_TYPES
+    from ..eventlog.log import EventLog
+
+    for name in types:
+        if name not in EVENT_TYPES:
+            raise BadInput(f"--type {name}: no such event; known: {', '.join(EVENT_TYPES)}")
+    with EventLog.open(log) as opened:
+        last = opened.last_task()
+        if task is not None and not 1 <= task <= last:
+            known = f"1 to {last}" if last else "none"
+            raise BadInput(f"{log}: has no task {task} ({known})")
+        after = max(opened.head().position - tail, 0) if tail else 0
+        for recorded in opened.read(after=after, types=tuple(types) or None):
+            if task is not None and recorded.task_index != task:
+                continue
+            if as_json:
+                header = {
+                    "position": recorded.position,
+                    "type": recorded.type,
+                    "stream": recorded.stream_id,
+                    "task_index": recorded.task_index,
+                    "recorded_at": recorded.recorded_at,
+                    "event_id": recorded.event_id,
+                    "cause": recorded.causation_id,
+                }
+                click.echo(json.dumps({**header, "event": plain(recorded.event)}))
+                continue
+            index = "" if recorded.task_index is None else f"t{recorded.task_index}"
+            click.echo(f"{recorded.position:>6} {index:>5}  {said_plainly(recorded)}")
