@@ -153,7 +153,7 @@ def json_text(value: Any) -> str:
 def print_origin(log: Path) -> None:
     """Whose recording a log is."""
     from ..eventlog.log import EventLog
-    from ..replayers.session import header_of
+    from ..replayers.headers import header_of
 
     with EventLog.open(log) as opened:
         header = header_of(opened)

@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from ..replayers.benchmarks.base import Task
     from ..replayers.config import Config
     from ..replayers.run import Run
-    from ..replayers.session import World
+    from ..replayers.world import World
 
 Command = TypeVar("Command", bound=Callable[..., Any])
 
@@ -109,7 +109,8 @@ def resume(log: Path, dump_states: Path | None) -> None:
 
 def record(log: Path, config: Config, dump_states: Path | None) -> None:
     """Record a new run and print what it did."""
-    from ..replayers.session import open_world, require_free, start
+    from ..replayers.session import require_free, start
+    from ..replayers.world import open_world
 
     require_free(log)
     world = open_world(config)
@@ -185,7 +186,7 @@ class Progress:
 
 def _print_plan(config: Config) -> None:
     from ..decisions.plan import worst_case
-    from ..replayers.session import open_stream
+    from ..replayers.world import open_stream
 
     host, _, tasks = open_stream(config)
     roles = len(host.roles)

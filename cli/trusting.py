@@ -18,7 +18,7 @@ from .printing import json_text
 @JSON
 def replay(log: Path, offline: bool, as_json: bool) -> None:  # noqa: ARG001
     """Derive every conclusion of LOG again from its observations."""
-    from ..replayers.session import replay_offline
+    from ..replayers.offline import replay_offline
 
     found = replay_offline(log)
     if as_json:

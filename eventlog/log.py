@@ -16,9 +16,10 @@ from pathlib import Path
 from types import TracebackType
 from typing import Self
 
-from . import files
+from . import chain, files
 from .chain import Head
 from .errors import BadInput, LogError
+from .events import Event
 from .lock import WriterLock
 from .reading import Readable
 from .records import Draft, Prepared, Recorded, prepare
@@ -198,6 +199,11 @@ class EventLog(Readable):
             if expected is not None and head.position != expected:
                 return self._receipts(prepared, expected, head.position)
             return writer.write(prepared, head=head, recorded_at=_stamp(self._clock()))
+
+    def next_id(self, event: Event) -> str:
+        """The id an event gets if it is the next of its stream."""
+        version = self.count(event.stream) + 1
+        return chain.event_id(self.run, event.stream, version, type(event).__name__)
 
     def _receipts(
         self, prepared: Sequence[Prepared], expected: int, position: int

@@ -71,7 +71,9 @@ def _start(run: Run, index: int, task: Task | None) -> tuple[TaskRecord, str]:
         )
         return Observation(event, (text,))
 
-    started = run.journal.observe("", ask, cause=None, what=f"task {index}", stream=f"task:{index}")
+    started = run.journal.observe(
+        "", ask, cause=None, what=f"task {index}", stream=f"task:{index}", at_hand=True
+    )
     assert isinstance(started.event, ev.TaskStarted)
     return run.state.history[started.event.task], started.event_id
 

@@ -10,6 +10,7 @@ from typing import Any, Final
 
 from ..eventlog.export import import_
 from ..eventlog.log import EventLog
+from .session import is_finished
 
 # One retrieved rule, whatever its similarity, one attempt per decision, one round per repair: the
 # store of a demo is too small for a threshold to choose from, and the bundled model does no better
@@ -46,8 +47,7 @@ def finished(log: Path) -> bool:
     if not log.exists():
         return False
     with EventLog.open(log) as opened:
-        last = opened.at(opened.head().position)
-        return last is not None and last.type == "RunFinished"
+        return is_finished(opened)
 
 
 def open_recorded(folder: Path) -> Path:

@@ -190,6 +190,7 @@ class LiveExecutions:
                 ),
                 cause=cause,
                 what=f"the context of {role}",
+                at_hand=True,
             )
             supplied[role] = supply(role, context)
             return supplied[role]

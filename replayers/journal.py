@@ -4,12 +4,14 @@ The cycle asks the journal for every observation and hands it every conclusion. 
 is recorded under the same request is served from the log; only a miss asks the world, and the
 answer is on disk before the cycle sees it. A conclusion is compared with the next recorded one and
 appended only past the end. Live runs, resuming after a crash and offline replay are this one
-mechanism with the world allowed or refused.
+mechanism with the world allowed or refused; a fork has one more place to look before the world, the
+log it comes from.
 """
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator
+from collections import Counter
+from collections.abc import Callable, Iterable, Iterator
 from typing import Any, NoReturn
 
 import attrs
@@ -20,6 +22,10 @@ from ..eventlog.codec import encode
 from ..eventlog.errors import CheckFailed
 from ..eventlog.log import Draft, EventLog, Recorded
 from ..projections import state as states
+from .origin import Origin
+
+_CHECKED = (*ev.DERIVED, "MemoryOverridden")
+"""What a run must come to in the recorded order: its conclusions, and what people decided."""
 
 
 class Divergence(CheckFailed):
@@ -72,7 +78,13 @@ class Journal:
         after: position up to which the log is already accounted for.
         offline: refuse the world.
         reuse: serve an equal execution from an earlier one; off, every execution is made anew.
+        origin: the log this one was forked from, asked before the world.
         actor: component and version recorded as the author of new events.
+
+    Attributes:
+        confirmed: conclusions that were recorded already.
+        asked: answers of the world by type of event.
+        served: answers taken over from the origin by type of event.
     """
 
     def __init__(
@@ -83,6 +95,7 @@ class Journal:
         after: int = 0,
         offline: bool = False,
         reuse: bool = True,
+        origin: Origin | None = None,
         actor: str = "cycle",
     ) -> None:
         self.log = log
@@ -90,10 +103,14 @@ class Journal:
         self.offline = offline
         self.reuse = reuse
         self.confirmed = 0
+        self.asked: Counter[str] = Counter()
+        self.served: Counter[str] = Counter()
         self.task_index: int | None = None
+        self._origin = origin
         self._actor = actor
         self._expected = log.head().position
-        self._recorded: Iterator[Recorded] = log.read(after=after, types=ev.DERIVED)
+        self._recorded: Iterator[Recorded] = log.read(after=after, types=_CHECKED)
+        self._next = next(self._recorded, None)
         self._occurrences: dict[str, int] = {}
 
     def begin_task(self, index: int) -> None:
@@ -114,6 +131,7 @@ class Journal:
         what: str,
         stream: str = "",
         repeats: bool = False,
+        at_hand: bool = False,
     ) -> Recorded:
         """The recorded answer to ``request``, asking the world if there is none yet.
 
@@ -124,6 +142,8 @@ class Journal:
             what: the thing asked for, in words, for the message when it is missing.
             stream: the stream to look in when it is not the request's own.
             repeats: whether, without reuse, asking again means answering again.
+            at_hand: asking costs nothing and ``request`` does not cover the answer, so that the
+                origin of a fork may hold another one under the same name.
 
         Raises:
             Divergence: offline and not recorded, while conclusions are still to come.
@@ -132,20 +152,33 @@ class Journal:
         stream = stream or f"request:{request}"
         occurrence = self._occurrence(stream) if repeats and not self.reuse else 1
         recorded = self.log.find(stream, occurrence)
+        if recorded is None and self._origin is not None and not at_hand:
+            recorded = self._take_over(self._origin.answers(stream, occurrence, self.log), cause)
         if recorded is None:
             if self.offline:
                 self._miss(request, what)
             answer = ask()
             recorded = self._append(answer.event, cause, answer.blobs)
+            self.asked[recorded.type] += 1
         self.state = states.evolve(self.state, recorded)
         return recorded
 
+    def _take_over(self, answers: Iterable[Recorded], cause: str | None) -> Recorded | None:
+        """Record what the origin holds: an answer, after those it is made of."""
+        recorded = None
+        for answer in answers:
+            assert self._origin is not None
+            recorded = self._append(
+                answer.event, cause, self._origin.blobs(answer), actor=answer.actor
+            )
+            self.served[recorded.type] += 1
+        return recorded
+
     def _miss(self, request: str, what: str) -> NoReturn:
-        following = next(self._recorded, None)
-        if following is None:
+        if self._next is None:
             raise EndOfLog
         raise Divergence(
-            following, "observation", None, f"needs {what} (request {request[:12]}), not recorded"
+            self._next, "observation", None, f"needs {what} (request {request[:12]}), not recorded"
         )
 
     def _occurrence(self, stream: str) -> int:
@@ -172,21 +205,50 @@ class Journal:
             Divergence: the log holds another conclusion at this place.
             EndOfLog: offline, past the last recorded conclusion.
         """
-        recorded = next(self._recorded, None)
+        recorded = self._take()
         if recorded is None:
             if self.offline:
                 raise EndOfLog
             recorded = self._append(event, cause, blobs)
-            self._recorded = iter(())
         else:
             self._compare(recorded, event, cause)
             self.confirmed += 1
         self.state = states.evolve(self.state, recorded)
         return recorded
 
-    def _append(self, event: ev.Event, cause: str | None, blobs: tuple[bytes, ...]) -> Recorded:
+    def overrides(self) -> Iterator[Recorded]:
+        """What people decided at this place of the log, in the order they did."""
+        while self._next is not None and self._next.type == "MemoryOverridden":
+            recorded = self._take()
+            assert recorded is not None
+            yield recorded
+
+    def inherited_overrides(self, index: int) -> Iterator[Recorded]:
+        """What was decided in the origin just before task ``index``; nothing if that has begun."""
+        if self._origin is not None and self.log.find(f"task:{index}") is None:
+            yield from self._origin.overrides(index)
+
+    def take_over(self, override: Recorded) -> Recorded:
+        """Record a decision of the origin as one of this log."""
+        recorded = self._take_over([override], override.causation_id)
+        assert recorded is not None
+        return recorded
+
+    def _take(self) -> Recorded | None:
+        """The next recorded conclusion or decision."""
+        recorded = self._next
+        self._next = next(self._recorded, None) if recorded is not None else None
+        return recorded
+
+    def _append(
+        self, event: ev.Event, cause: str | None, blobs: tuple[bytes, ...], actor: str = ""
+    ) -> Recorded:
         draft = Draft(
-            event=event, task_index=self.task_index, actor=self._actor, cause=cause, blobs=blobs
+            event=event,
+            task_index=self.task_index,
+            actor=actor or self._actor,
+            cause=cause,
+            blobs=blobs,
         )
         (recorded,) = self.log.append([draft], expected=self._expected)
         self._expected = recorded.position
@@ -217,6 +279,5 @@ class Journal:
         Raises:
             Divergence: the log holds another conclusion after the last one.
         """
-        following = next(self._recorded, None)
-        if following is not None:
-            raise Divergence(following, "type", following.type, None)
+        if self._next is not None:
+            raise Divergence(self._next, "type", self._next.type, None)

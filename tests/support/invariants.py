@@ -11,7 +11,7 @@ from scenario import Story
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.log import Recorded
 from discernmem.projections.state import State, evolve, state_hash
-from discernmem.replayers.session import replay_offline
+from discernmem.replayers.offline import replay_offline
 from discernmem.replayers.verification import verify_run
 
 RUN_BOUND = frozenset({"evidence", "run", "state_hash"})

@@ -24,7 +24,8 @@ from scripted import ScriptedModel, scripted_world, stream_file
 from discernmem.decisions.llm import DECISIONS
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
-from discernmem.replayers.session import World, start
+from discernmem.replayers.session import start
+from discernmem.replayers.world import World
 
 # On a busy machine the threads of a search over three rules wait longer than it takes.
 faiss.omp_set_num_threads(1)

@@ -29,8 +29,8 @@ from discernmem.decisions.llm import (
 )
 from discernmem.replayers.config import parse_config
 from discernmem.replayers.models.base import Card, ModelCall, Reply
-from discernmem.replayers.session import World, open_world
 from discernmem.replayers.team import load_host
+from discernmem.replayers.world import World, open_world
 
 SYSTEMS: Mapping[str, str] = {
     extraction.SYSTEM: "extraction",

@@ -18,8 +18,9 @@ from discernmem.eventlog import events as ev
 from discernmem.projections.state import State, dump, evolve, state_hash
 from discernmem.replayers import session
 from discernmem.replayers.journal import Journal
+from discernmem.replayers.offline import replay_offline
 from discernmem.replayers.run import Run
-from discernmem.replayers.session import replay_offline, start
+from discernmem.replayers.session import start
 
 runs = settings(max_examples=6, deadline=None, suppress_health_check=list(HealthCheck))
 SEEDS = st.integers(0, 10**6)

@@ -20,7 +20,7 @@ from discernmem.cli import main
 from discernmem.eventlog import Draft, EventLog, Recorded, plain
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.events import DERIVED
-from discernmem.replayers.session import replay_offline
+from discernmem.replayers.offline import replay_offline
 
 WITHOUT_MODELS = """
 import socket, sys

@@ -15,7 +15,8 @@ from processes import go_on, in_process, story
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.errors import BadInput
-from discernmem.replayers.session import holds_run, replay_offline, resume, start
+from discernmem.replayers.offline import replay_offline
+from discernmem.replayers.session import holds_run, resume, start
 from discernmem.replayers.verification import verify_run
 
 KILLS = 20

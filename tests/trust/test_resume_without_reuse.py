@@ -12,7 +12,8 @@ from processes import story
 
 from discernmem.eventlog.errors import Infrastructure
 from discernmem.replayers.models.base import Card, Model, ModelCall, Reply
-from discernmem.replayers.session import World, resume, start
+from discernmem.replayers.session import resume, start
+from discernmem.replayers.world import World
 
 TASKS = 5
 

@@ -1,0 +1,104 @@
+"""Everything outside the log that a run asks, and how it is opened."""
+
+from __future__ import annotations
+
+import platform
+import sqlite3
+from importlib import metadata
+
+import attrs
+import orjson
+
+from ..decisions.settings import DECISION_VERSION
+from ..eventlog import events as ev
+from ..eventlog.codec import canonical, digest, digest_json
+from ..eventlog.errors import BadInput
+from .benchmarks import open_benchmark
+from .benchmarks.base import Benchmark, Task
+from .config import Config
+from .models import open_embedder, open_model
+from .models.base import Embedder, Model
+from .team import Host, load_host
+
+
+@attrs.frozen(kw_only=True)
+class World:
+    """Everything outside the log that a live run asks: opened before the log is touched."""
+
+    config: Config
+    host: Host
+    benchmark: Benchmark
+    model: Model
+    embedder: Embedder
+    tasks: tuple[Task, ...]
+
+    @property
+    def stream_digest(self) -> str:
+        """Digest of all tasks in order, as the team will read them."""
+        return digest_json([[t.id, t.domain, digest(t.text.encode())] for t in self.tasks])
+
+    def header(self) -> ev.RunStarted:
+        """The run's first event; the run's id is a digest of all that can change a conclusion."""
+        fixed = {
+            "config": self.config.table(),
+            "host": self.host.facts(self.benchmark.name),
+            "benchmark": dict(self.benchmark.facts),
+            "model": {"fingerprint": self.model.card.fingerprint, **self.model.card.facts},
+            "embedder": {"fingerprint": self.embedder.card.fingerprint, **self.embedder.card.facts},
+            "stream_digest": self.stream_digest,
+            "decision_version": DECISION_VERSION,
+        }
+        deciding = {
+            **fixed,
+            "model": self.model.card.fingerprint,
+            "embedder": self.embedder.card.fingerprint,
+        }
+        return ev.RunStarted(
+            run=digest_json(deciding)[:12],
+            tasks=len(self.tasks),
+            software=software(),
+            **orjson.loads(canonical(fixed)),
+        )
+
+
+def open_world(
+    config: Config, *, model: Model | None = None, embedder: Embedder | None = None
+) -> World:
+    """Open benchmark, host, model and embedder; the last two unless they are given.
+
+    Raises:
+        BadInput: one of them is not usable as configured.
+        Infrastructure: one of them cannot be reached.
+    """
+    host, benchmark, tasks = open_stream(config)
+    return World(
+        config=config,
+        host=host,
+        benchmark=benchmark,
+        model=model or open_model(config.model.name, context=config.model.context),
+        embedder=embedder or open_embedder(config.embedder.name),
+        tasks=tasks,
+    )
+
+
+def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:
+    """The team, the benchmark and the tasks of a run: all of its world that needs no model.
+
+    Raises:
+        BadInput: one of them is not usable as configured.
+    """
+    host = load_host(config.host)
+    benchmark = open_benchmark(config.benchmark.name, config.benchmark.options)
+    if benchmark.name not in host.instructions:
+        raise BadInput(f"host {host.name} has no instructions for benchmark {benchmark.name}")
+    return host, benchmark, benchmark.tasks()[: config.tasks]
+
+
+def software() -> dict[str, str]:
+    """Versions of what computed the run, for people; no rule reads them."""
+    return {
+        "discernmem": metadata.version("discernmem"),
+        "python": platform.python_version(),
+        "sqlite": sqlite3.sqlite_version,
+        "system": f"{platform.system()} {platform.machine()}",
+    }
