@@ -58,19 +58,21 @@ class Readable(ABC):
             stream: only events of this stream.
         """
         last = self.head().position if until is None else until
-        where, parameters = "position > ? and position <= ?", []
+        # A plus keeps SQLite from an index or a range that would cost more than it saves: what is
+        # read is the table in order or, of one stream, its index in order, however many pages.
+        where, parameters, order = "position > ? and position <= ?", [], "position"
         if stream is not None:
-            where, parameters = f"{where} and stream_id = ?", [stream]
+            where, parameters = "+position > ? and +position <= ? and stream_id = ?", [stream]
+            order = "stream_version"
         if types is not None:
-            # The plus keeps SQLite on the table, in order: one pass however many pages.
             where += f" and +type in ({', '.join('?' * len(types))})"
             parameters += sorted(types)
-        return self._pages(where, parameters, after, last)
+        return self._pages(where, parameters, order, after, last)
 
     def _pages(
-        self, where: str, parameters: list[str], after: int, last: int
+        self, where: str, parameters: list[str], order: str, after: int, last: int
     ) -> Iterator[Recorded]:
-        sql = f"select {_COLUMNS} from events where {where} order by position limit {PAGE}"
+        sql = f"select {_COLUMNS} from events where {where} order by {order} limit {PAGE}"
         while True:
             rows = self.rows(sql, (after, last, *parameters))
             yield from map(self._recorded, rows)
@@ -89,6 +91,31 @@ class Readable(ABC):
     def find(self, stream_id: str, stream_version: int = 1) -> Recorded | None:
         """The event with this version in a stream; versions count from 1."""
         return self._one("stream_id = ? and stream_version = ?", stream_id, stream_version)
+
+    def last(self, type_name: str, until: int | None = None) -> Recorded | None:
+        """The newest event of a type, of those up to position ``until`` if it is given."""
+        # Positions are in order only within one schema version of the type: ask each for its last.
+        found = self._number(
+            """
+            with recursive versions (version) as (
+              select min(schema_version) from events where type = ?1
+              union all
+              select (
+                select min(schema_version) from events
+                where type = ?1 and schema_version > versions.version
+              )
+              from versions where versions.version is not null
+            )
+            select coalesce(max((
+              select max(position) from events
+              where type = ?1 and schema_version = versions.version and position <= ?2
+            )), 0)
+            from versions
+            """,
+            type_name,
+            self.head().position if until is None else until,
+        )
+        return self.at(found) if found else None
 
     def count(self, stream_id: str, before_task: int | None = None) -> int:
         """How many events a stream has, of tasks before ``before_task`` and outside tasks."""
@@ -127,11 +154,11 @@ class Readable(ABC):
         Raises:
             BadInput: it never ended there.
         """
-        sql = "select position, hash from events"
+        sql = "select position, hash from events where position ="
         if position is None:
-            rows = self.rows(f"{sql} order by position desc limit 1")
+            rows = self.rows(f"{sql} (select max(position) from events)")
         else:
-            rows = self.rows(f"{sql} where position = ?", (position,))
+            rows = self.rows(f"{sql} ?", (position,))
         if rows:
             position, hash_ = rows[0]
             if not isinstance(hash_, bytes):
@@ -144,19 +171,30 @@ class Readable(ABC):
 
     def position_at_task(self, task_index: int) -> int:
         """Position of the last event of the tasks up to this one; 0: the last before any task."""
-        found = self._number(
-            "select coalesce(max(position), 0) from events where task_index <= ?", task_index
+        last = self._number(
+            "select coalesce(max(position), 0) from events where task_index ="
+            " (select max(task_index) from events where task_index <= ?)",
+            task_index,
         )
-        if found:
-            return found
-        first = self._number(
-            "select coalesce(min(position), 0) from events where task_index is not null"
+        if last:
+            return last
+        first = self.first_of_task(
+            self._number(
+                "select coalesce(min(task_index), 0) from events where task_index is not null"
+            )
         )
         return first - 1 if first else self.head().position
 
+    def first_of_task(self, task_index: int) -> int:
+        """Position of the first event of a task; 0: it has none."""
+        sql = "select coalesce(min(position), 0) from events where task_index = ?"
+        return self._number(sql, task_index)
+
     def last_task(self) -> int:
         """The highest task index there is, 0 when there is none."""
-        return self._number("select coalesce(max(task_index), 0) from events")
+        # Without its condition the partial index is no help.
+        sql = "select coalesce(max(task_index), 0) from events where task_index is not null"
+        return self._number(sql)
 
     def _number(self, sql: str, *parameters: object) -> int:
         return int(self.rows(sql, parameters)[0][0])
