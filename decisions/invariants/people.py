@@ -1,0 +1,24 @@
+"""What a person decided about a memory between two tasks, and what follows from it."""
+
+from __future__ import annotations
+
+from ...eventlog import events as ev
+from ...eventlog.codec import digest
+from ..overrides import consequences, kind_of, refusal
+from .scripts import Script, exactly
+from .walk import Walk
+
+
+def override(walk: Walk, event: ev.MemoryOverridden, event_id: str) -> Script[None]:
+    """The consequences of a decision that could be carried out on the memory as it stood."""
+    memory = walk.before.store.memories.get(event.memory)
+    if memory is None:
+        walk.broken("there is no such memory")
+    walk.same("version", event.version, memory.version)
+    walk.same("body", event.body, digest(memory.body.encode()))
+    refused = refusal(memory, event.action, event.text, event.kind)
+    if refused:
+        walk.broken(f"cannot be carried out: {refused}")
+    walk.same("kind", event.kind, kind_of(memory, event.action, event.text, event.kind))
+    for consequence in consequences(memory, event, event_id):
+        yield from exactly(consequence, event_id)

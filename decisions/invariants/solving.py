@@ -1,0 +1,124 @@
+"""A task from its start to its store: retrieve, execute, score, learn, complete (Algorithm 1)."""
+
+from __future__ import annotations
+
+from ...eventlog import events as ev
+from ...eventlog.codec import digest
+from .experience import learn_from_experience
+from .scripts import Script, due, exactly
+from .uses import assess
+from .walk import Walk, is_subsequence
+
+
+def task(walk: Walk) -> Script[None]:
+    """Everything that is due in the cycle of a task, up to its stored state."""
+    current = walk.current
+    supplied, scored = yield from _solve(walk)
+    labels = set()
+    for event, cause in supplied:
+        labels.add((yield from assess(walk, event.memory, cause)))
+    if "CONTENT" not in labels:
+        yield from learn_from_experience(walk, {event.memory for event, _ in supplied}, scored)
+    assert current.scored is not None
+    completed = yield from exactly(
+        ev.TaskCompleted(
+            index=current.index,
+            task=current.task,
+            score=current.scored.score,
+            executions_asked=current.asked,
+        ),
+        scored,
+    )
+    yield from due(ev.StoreCheckpointed, completed, run=walk.header.run, index=current.index)
+
+
+def _solve(walk: Walk) -> Script[tuple[list[tuple[ev.MemorySupplied, str]], str]]:
+    """What was supplied, with the ids of the events that say so, and the id of the score."""
+    current = walk.current
+    supplied: list[tuple[ev.MemorySupplied, str]] = []
+    for role in walk.header.roles:
+        observed, _ = yield from due(
+            ev.ContextObserved, current.started, task=current.task, role=role
+        )
+        current.contexts[role] = observed.context
+        if walk.settings.k_inj and walk.eligible[role]:
+            supplied += yield from _retrieve(walk, role)
+    injected = []
+    for event, _ in supplied:
+        memory = walk.before.store[event.memory]
+        body = digest(memory.body.encode())[:12]
+        injected.append(
+            ev.Injected(memory=event.memory, version=event.version, role=event.role, body=body)
+        )
+    current.asked += 1
+    score, scored = yield from due(
+        ev.TaskScored,
+        index=current.index,
+        task=current.task,
+        supplied=tuple(injected),
+    )
+    _check_score(walk, score)
+    return supplied, scored
+
+
+def _check_score(walk: Walk, event: ev.TaskScored) -> None:
+    """The score is that of the task's first execution, under exactly what was supplied."""
+    ran = walk.current.scored
+    if ran is None:
+        walk.broken("scored before any execution")
+    assert walk.recorded is not None
+    walk.same("cause", walk.recorded.causation_id, ran.event_id)
+    walk.same("execution", event.execution, ran.request)
+    walk.same("score", event.score, ran.score)
+    walk.require(ran.task == event.task, f"its execution is of {ran.task}")
+    walk.require(
+        ran.supplied == tuple((each.role, each.body) for each in event.supplied),
+        "its execution ran with other memories than were supplied",
+    )
+
+
+def _retrieve(walk: Walk, role: str) -> Script[list[tuple[ev.MemorySupplied, str]]]:
+    current, settings = walk.current, walk.settings
+    fixed = {"index": current.index, "task": current.task, "role": role}
+    retrieved, cause = yield from due(
+        ev.MemoriesRetrieved, current.started, context=current.contexts[role], **fixed
+    )
+    walk.candidates(retrieved.candidates, role, settings.k_ret, settings.theta, walk.eligible[role])
+    similarity = {each.memory: each.similarity for each in retrieved.candidates}
+    for name in similarity:
+        if walk.before.store[name].state == "inactive":
+            walk.problem(f"candidate {name} is inactive")
+    if not retrieved.candidates:
+        return []
+    decided, cause = yield from due(ev.SelectionDecided, cause, **fixed)
+    offered = list(similarity)
+    walk.answered(
+        decided,
+        "selection",
+        role,
+        (list(decided.selected), decided.unknown) == (offered[: settings.k_inj], ()),
+    )
+    walk.require(
+        is_subsequence(decided.selected, offered),
+        "selected are not some of the retrieved, in their order",
+    )
+    walk.require(
+        len(decided.selected) <= settings.k_inj,
+        f"{len(decided.selected)} memories selected, at most {settings.k_inj} may be",
+    )
+    walk.require(
+        not set(decided.unknown) & similarity.keys(), "unknown names a memory that was retrieved"
+    )
+    supplied = []
+    for name in decided.selected:
+        if name not in similarity:
+            walk.broken(f"selected {name} was not retrieved")
+        event = ev.MemorySupplied(
+            memory=name,
+            version=walk.before.store[name].version,
+            role=role,
+            task=current.task,
+            similarity=similarity[name],
+        )
+        supplied.append((event, (yield from exactly(event, cause))))
+    return supplied
