@@ -1,4 +1,4 @@
-"""Whether a log holds what it should: the file's own checks, and its stores against the fold."""
+"""Whether a log holds what it should: the file's own checks, the fold, the rules of the method."""
 
 from __future__ import annotations
 
@@ -6,6 +6,7 @@ from pathlib import Path
 
 import attrs
 
+from ..decisions.invariants import Invariants
 from ..eventlog import events as ev
 from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog, Head
@@ -31,7 +32,7 @@ def verify_run(path: Path, head: Path | None = None) -> Report:
     if not report.ok:
         return report
     with EventLog.open(path) as log:
-        return attrs.evolve(report, problems=_stores(log))
+        return attrs.evolve(report, problems=_conclusions(log))
 
 
 def _head(path: Path) -> Head:
@@ -44,19 +45,33 @@ def _head(path: Path) -> Head:
         raise BadInput(f"{path}: {error}") from None
 
 
-def _stores(log: EventLog) -> tuple[Problem, ...]:
-    """Each `StoreCheckpointed` against the fold of everything before it."""
+def _conclusions(log: EventLog) -> tuple[Problem, ...]:
+    """Each event against the method's rules, each `StoreCheckpointed` against the fold before it."""
     problems = []
     state = State()
+    invariants = Invariants(log.blob, log.by_id)
     for recorded in log.read():
-        event = recorded.event
-        if isinstance(event, ev.StoreCheckpointed) and event.state_version == STATE_VERSION:
-            folded = state_hash(state)
-            if event.state_hash != folded:
-                message = (
-                    f"the store after task {event.index} is {folded[:12]}, "
-                    f"recorded {event.state_hash[:12]}"
-                )
-                problems.append(Problem(recorded.position, "store", message))
-        state = evolve(state, recorded)
+        position = recorded.position
+        for message in invariants.check(state, recorded):
+            problems.append(Problem(position, "invariant", message))
+        try:
+            if isinstance(recorded.event, ev.StoreCheckpointed):
+                problems += _store(recorded.event, state, position)
+            state = evolve(state, recorded)
+        except (KeyError, ValueError):
+            message = "is about a memory or task that is not there; nothing after it was checked"
+            problems.append(Problem(position, "store", message))
+            break
     return tuple(problems)
+
+
+def _store(event: ev.StoreCheckpointed, state: State, position: int) -> list[Problem]:
+    if event.state_version != STATE_VERSION:
+        return []
+    folded = state_hash(state)
+    if event.state_hash == folded:
+        return []
+    message = (
+        f"the store after task {event.index} is {folded[:12]}, recorded {event.state_hash[:12]}"
+    )
+    return [Problem(position, "store", message)]
