@@ -18,6 +18,7 @@ NEW_LOG = click.argument("log", type=click.Path(path_type=Path))
 LOG = click.argument(
     "log", type=click.Path(path_type=Path), default=Path("run.db"), envvar="DISCERNMEM_LOG"
 )
+UNTIL = click.option("--until", type=click.IntRange(min=0), help="Stop after this task.")
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

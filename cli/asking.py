@@ -20,18 +20,28 @@ from .printing import entry, json_text, print_life, said, said_plainly
 def store(log: Path, at: int | None, as_json: bool) -> None:
     """Show the memory store after any task of LOG."""
     from ..eventlog.log import EventLog
-    from ..projections.state import serialise
-    from ..projections.timeline import last_completed, state_at_task
+    from ..projections.timeline import (
+        Timeline,
+        completed_position,
+        last_completed,
+        settled_position,
+    )
 
-    with EventLog.open(log) as opened:
+    with EventLog.open(log) as opened, Timeline(opened) as timeline:
         task = last_completed(opened) if at is None else at
-        state = state_at_task(opened, task)
+        settled = settled_position(opened) if at is None else completed_position(opened, task)
         if as_json:
-            click.echo(serialise(state))
-        else:
-            click.echo(f"store after task {task}: {len(state.store)} memories")
-            for memory in state.store.ordered():
-                click.echo(entry(opened, state, memory))
+            click.echo(timeline.serialised(settled))
+            return
+        state = timeline.state(settled)
+        decided = opened.read(
+            after=completed_position(opened, task), until=settled, types=("MemoryOverridden",)
+        )
+        overrides = sum(1 for _ in decided)
+        after = f"task {task}" + (f" and {overrides} override(s)" if overrides else "")
+        click.echo(f"store after {after}: {len(state.store)} memories")
+        for memory in state.store.ordered():
+            click.echo(entry(opened, state, memory))
 
 
 @cli.command()
@@ -42,15 +52,10 @@ def store(log: Path, at: int | None, as_json: bool) -> None:
 def why(memory: str, log: Path, version: int | None, as_json: bool) -> None:
     """Tell the whole life of MEMORY: where it came from, each use, each change and its cause."""
     from ..eventlog.log import EventLog
-    from ..projections.audit import life
-    from ..projections.timeline import state_at_position
+    from ..projections.audit import life, memory_now
 
     with EventLog.open(log) as opened:
-        state = state_at_position(opened, opened.head().position)
-        if memory not in state.store:
-            known = f"m1 to m{len(state.store)}" if len(state.store) else "none"
-            raise BadInput(f"{log}: has no memory {memory!r} ({known})")
-        told = life(opened, state.store[memory], version=version)
+        told = life(opened, memory_now(opened, memory), version=version)
         if as_json:
             click.echo(json_text(told.plain()))
         else:

@@ -12,6 +12,7 @@ import click
 if TYPE_CHECKING:
     from ..eventlog.log import EventLog
     from ..projections.audit import Life, Node
+    from ..projections.comparison import Comparison
     from ..projections.state import State
     from ..projections.store import Memory
     from ..projections.summary import TaskRow
@@ -143,6 +144,30 @@ def said_plainly(recorded: Any) -> str:
     from ..projections.telling import tell
 
     return f"{recorded.type:<24} {tell(recorded.event)}"
+
+
+def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
+    """Where two runs part, task by task."""
+    from ..projections.comparison import in_words
+
+    a, b = logs
+    if found.settings:
+        click.echo(f"settings: {in_words(found.settings)}")
+    common = min(found.tasks)
+    click.echo(
+        f"{len(found.partings)} of {common} tasks differ; {found.agreed} conclusions are the same; "
+        f"mean score {found.mean_scores[0]:.3f} | {found.mean_scores[1]:.3f}"
+    )
+    for parting in found.partings:
+        click.echo(f"\ntask {parting.index} {' | '.join(dict.fromkeys(parting.tasks))}")
+        for name, (left, right) in parting.differences.items():
+            click.echo(f"  {name:<9} {'; '.join(left) or 'none'} | {'; '.join(right) or 'none'}")
+        for log, recorded in zip(logs, parting.first, strict=True):
+            click.echo(f"  first in {log.name}: {said(recorded) if recorded else 'nothing here'}")
+        click.echo(f"  because {parting.cause.says}")
+    for log, tasks in zip((a, b), found.tasks, strict=True):
+        if tasks > common:
+            click.echo(f"\ntasks {common + 1} to {tasks} are only in {log}")
 
 
 def json_text(value: Any) -> str:

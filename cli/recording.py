@@ -13,7 +13,7 @@ import click
 
 from ..decisions.settings import Settings
 from ..eventlog.errors import BadInput
-from .app import LOG, NEW_LOG, cli
+from .app import LOG, NEW_LOG, UNTIL, cli
 from .printing import json_text, print_summary
 
 if TYPE_CHECKING:
@@ -23,6 +23,7 @@ if TYPE_CHECKING:
     from ..replayers.run import Run
     from ..replayers.world import World
 
+_METHOD = frozenset(field.name for field in attrs.fields(Settings))
 Command = TypeVar("Command", bound=Callable[..., Any])
 
 
@@ -47,13 +48,16 @@ def _value(text: str) -> Any:
 
 
 def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
-    """The options of ``--set``, their values read as TOML and else as text."""
+    """The options of ``--set``, their values read as TOML and else as text.
+
+    Parameters of the method need no ``method.`` before them.
+    """
     options = {}
     for pair in pairs:
         key, equals, value = pair.partition("=")
         if not equals:
             raise BadInput(f"--set {pair}: write it as key=value, for example sampling.top_p=0.9")
-        options[key] = _value(value)
+        options[f"method.{key}" if key in _METHOD else key] = _value(value)
     return options
 
 
@@ -71,6 +75,7 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
 @click.option(
     "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
 )
+@UNTIL
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it can cost.")
 @_method_options
 def run(
@@ -79,6 +84,7 @@ def run(
     pairs: Sequence[str],
     no_reuse: bool,
     dump_states: Path | None,
+    until: int | None,
     dry_run: bool,
     **options: Any,
 ) -> None:
@@ -94,7 +100,7 @@ def run(
     if dry_run:
         _print_plan(config)
     else:
-        record(log, config, dump_states)
+        record(log, config, dump_states, until)
 
 
 @cli.command()
@@ -102,12 +108,19 @@ def run(
 @click.option(
     "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
 )
-def resume(log: Path, dump_states: Path | None) -> None:
+@UNTIL
+@click.option("--origin", type=click.Path(path_type=Path), help="Where the log of a fork is now.")
+@click.option("--no-origin", is_flag=True, help="Go on with a fork without the log it is from.")
+def resume(
+    log: Path, dump_states: Path | None, until: int | None, origin: Path | None, no_origin: bool
+) -> None:
     """Go on with the run in LOG from wherever it stopped."""
-    go_on(log, dump_states)
+    go_on(log, dump_states, until=until, origin=origin, alone=no_origin)
 
 
-def record(log: Path, config: Config, dump_states: Path | None) -> None:
+def record(
+    log: Path, config: Config, dump_states: Path | None = None, until: int | None = None
+) -> None:
     """Record a new run and print what it did."""
     from ..replayers.session import require_free, start
     from ..replayers.world import open_world
@@ -116,16 +129,16 @@ def record(log: Path, config: Config, dump_states: Path | None) -> None:
     world = open_world(config)
     with Progress(dump_states) as progress:
         progress.begin(world, 0)
-        start(log, world, each=progress.task_done)
+        start(log, world, until=until, each=progress.task_done)
     print_summary(log)
 
 
-def go_on(log: Path, dump_states: Path | None) -> None:
+def go_on(log: Path, dump_states: Path | None = None, **options: Any) -> None:
     """Resume a run and print what it did."""
     from ..replayers.session import resume
 
     with Progress(dump_states) as progress:
-        resume(log, begin=progress.begin, each=progress.task_done)
+        resume(log, begin=progress.begin, each=progress.task_done, **options)
     print_summary(log)
 
 

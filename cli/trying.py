@@ -39,9 +39,9 @@ def demo(recorded: bool, folder: Path) -> None:
             click.echo(f"{log} is finished already; delete it to run again")
             print_summary(log)
         elif holds_run(log):
-            go_on(log, None)
+            go_on(log)
         else:
-            record(log, parse_config(table, f"demo {name}"), None)
+            record(log, parse_config(table, f"demo {name}"))
     suggest(folder / f"{next(iter(STREAMS))}.db")
 
 

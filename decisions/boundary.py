@@ -16,7 +16,7 @@ def new_avoid(memory_avoid_texts: Iterable[str], attribution: Attribution) -> st
     """The avoid condition a use adds, or None: φ of a ``SCOPE`` use if concrete and new."""
     if attribution.label != "SCOPE":
         return None
-    added = _additions(memory_avoid_texts, [attribution.boundary])
+    added = additions(memory_avoid_texts, [attribution.boundary])
     return added[0] if added else None
 
 
@@ -39,19 +39,21 @@ def may_generalise(this_effect: Effect, effects: Sequence[Effect], n_plus: int) 
 
 def new_uses(memory_use_texts: Iterable[str], returned: Iterable[str]) -> tuple[str, ...]:
     """The use conditions that ``returned`` adds, in its order; what is left out stays as it was."""
-    return _additions(memory_use_texts, returned)
+    return additions(memory_use_texts, returned)
 
 
-def _additions(present: Iterable[str], offered: Iterable[str]) -> tuple[str, ...]:
-    seen = {_key(text) for text in present}
+def additions(present: Iterable[str], offered: Iterable[str]) -> tuple[str, ...]:
+    """The offered conditions that are concrete and not present yet, tidied, in their order."""
+    seen = {key_of(text) for text in present}
     added: list[str] = []
     for text in offered:
-        key = _key(text)
+        key = key_of(text)
         if key and key not in seen:
             seen.add(key)
             added.append(" ".join(text.split()))
     return tuple(added)
 
 
-def _key(text: str) -> str:
+def key_of(text: str) -> str:
+    """What two conditions have in common if they are the same."""
     return " ".join(text.split()).casefold()

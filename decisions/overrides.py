@@ -11,6 +11,7 @@ from typing import Final
 
 from ..eventlog import events as ev
 from ..projections.store import Memory
+from .boundary import additions, key_of
 
 ADDS: Final[dict[ev.OverrideAction, ev.ConditionKind]] = {
     "add-avoid": "avoid_when",
@@ -32,31 +33,45 @@ def refusal(
         return f"{name} is {memory.state}, not inactive"
     if action == "edit" and text.split() == memory.body.split():
         return f"{name} says that already"
-    if action in ADDS and text in conditions(memory, ADDS[action]):
+    if action in ADDS and not additions(conditions(memory, ADDS[action]), [text]):
         return f"{name} has that condition already"
     if action == "withdraw-condition":
-        held = [k for k in ("use_when", "avoid_when") if text in conditions(memory, k)]
-        if kind is not None and kind not in held:
-            return f"{name} has no such {kind} condition"
+        held = [each for each, _ in _found(memory, text, kind)]
         if not held:
             return f"{name} has no such condition"
-        if kind is None and len(held) > 1:
-            return f"{name} has it both as use_when and as avoid_when: say which"
+        if len(held) > 1:
+            return f"{name} has it as use_when and as avoid_when: say which"
     return ""
 
 
-def kind_of(
+def resolved(
     memory: Memory, action: ev.OverrideAction, text: str, kind: ev.ConditionKind | None = None
-) -> ev.ConditionKind | None:
-    """The kind of the condition that a decision which is not refused is about."""
+) -> tuple[str, ev.ConditionKind | None]:
+    """The text and kind of condition to record for a decision that is not refused."""
     if action == "withdraw-condition":
-        return kind or ("use_when" if text in memory.use_texts else "avoid_when")
-    return ADDS.get(action)
+        ((found, written),) = _found(memory, text, kind)
+        return written, found
+    if action in ADDS:
+        return additions((), [text])[0], ADDS[action]
+    return text, None
 
 
-def conditions(memory: Memory, kind: str) -> tuple[str, ...]:
+def conditions(memory: Memory, kind: ev.ConditionKind) -> tuple[str, ...]:
     """The conditions of one kind as plain texts."""
     return memory.use_texts if kind == "use_when" else memory.avoid_texts
+
+
+def _found(
+    memory: Memory, text: str, kind: ev.ConditionKind | None
+) -> list[tuple[ev.ConditionKind, str]]:
+    """The conditions that say ``text``, as they are written."""
+    kinds: tuple[ev.ConditionKind, ...] = (kind,) if kind else ("use_when", "avoid_when")
+    return [
+        (each, written)
+        for each in kinds
+        for written in conditions(memory, each)
+        if key_of(written) == key_of(text)
+    ]
 
 
 def consequences(memory: Memory, override: ev.MemoryOverridden, cause: str) -> Sequence[ev.Event]:

@@ -13,6 +13,7 @@ from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog, Recorded
 from .store import Memory
 from .telling import tell
+from .timeline import Timeline
 
 
 @attrs.frozen(kw_only=True)
@@ -66,6 +67,22 @@ class Life:
                 for root, chain in zip(self.roots, self.leading, strict=True)
             ],
         }
+
+
+def memory_now(log: EventLog, name: str) -> Memory:
+    """A memory as it stands at the end of the log.
+
+    Raises:
+        BadInput: there is none of that name.
+    """
+    head = log.head().position
+    with Timeline(log) as timeline:
+        memory = timeline.memory(name, head)
+        if memory is None:
+            count = timeline.count(head)
+            known = f"m1 to m{count}" if count else "none"
+            raise BadInput(f"{log.path}: has no memory {name!r} ({known})")
+    return memory
 
 
 def life(log: EventLog, memory: Memory, *, version: int | None = None) -> Life:

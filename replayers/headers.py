@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
+from typing import Any
+
 import attrs
 
 from ..eventlog import events as ev
@@ -45,3 +48,31 @@ def header_of(log: EventLog) -> ev.RunStarted:
         BadInput: the log holds no run.
     """
     return segments(log)[-1].header
+
+
+def differing(a: ev.RunStarted, b: ev.RunStarted) -> dict[str, tuple[Any, Any]]:
+    """What can change a conclusion and differs between two headers, by dotted names."""
+    left, right = dict(_deciding(a)), dict(_deciding(b))
+    return {
+        name: (left.get(name), right.get(name))
+        for name in sorted(left.keys() | right.keys())
+        if left.get(name) != right.get(name)
+    }
+
+
+def _deciding(header: ev.RunStarted) -> Iterator[tuple[str, Any]]:
+    yield from _flat("", header.config)
+    yield from _flat("host.", header.host)
+    yield from _flat("benchmark.", header.benchmark)
+    yield "model.fingerprint", header.model["fingerprint"][:12]
+    yield "embedder.fingerprint", header.embedder["fingerprint"][:12]
+    yield "stream", header.stream_digest[:12]
+    yield "decision_version", header.decision_version
+
+
+def _flat(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:
+    for key, value in table.items():
+        if isinstance(value, Mapping):
+            yield from _flat(f"{prefix}{key}.", value)
+        else:
+            yield f"{prefix}{key}", value

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
+from contextlib import contextmanager
+from pathlib import Path
 
 import attrs
 import orjson
 
 from ..eventlog import events as ev
 from ..eventlog.citations import citations
+from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog, Recorded
 
 
@@ -53,3 +56,34 @@ class Origin:
         first = self.log.find(f"task:{index}")
         until = first.position if first is not None else None
         return self.log.read(after=after, until=until, types=("MemoryOverridden",))
+
+
+@contextmanager
+def origin_of(path: Path, header: ev.RunStarted, given: Path | None) -> Iterator[Origin | None]:
+    """The log that the one at ``path`` was forked from, open to read; None if it is no fork.
+
+    Args:
+        path: the log.
+        header: its newest header.
+        given: where the origin is now; by default where it was, seen from ``path``.
+
+    Raises:
+        BadInput: it is not there, or another log is.
+    """
+    if not isinstance(header, ev.RunForked):
+        yield None
+        return
+    place = given or path.parent / header.path
+    if not place.exists():
+        raise BadInput(
+            f"{path}: the log it was forked from is not at {place}; give it with --origin, or "
+            "go on with --no-origin, which asks everything anew"
+        )
+    with EventLog.open(place) as origin:
+        if (origin.log_id, _hash(origin, header.position)) != (header.origin, header.hash):
+            raise BadInput(f"{path}: was not forked from {place}; give the right one with --origin")
+        yield Origin(origin)
+
+
+def _hash(log: EventLog, position: int) -> str:
+    return log.head(position).hash if position <= log.head().position else ""

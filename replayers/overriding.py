@@ -7,15 +7,16 @@ from pathlib import Path
 
 import attrs
 
-from ..decisions.overrides import consequences, kind_of, refusal
+from ..decisions.overrides import consequences, refusal, resolved
 from ..eventlog import events as ev
 from ..eventlog.codec import digest
 from ..eventlog.errors import BadInput
 from ..eventlog.log import Draft, EventLog, Recorded
+from ..projections.audit import memory_now
 from ..projections.changes import CHANGING
 from ..projections.store import Memory
 from ..projections.telling import tell
-from ..projections.timeline import last_completed, state_at_position
+from ..projections.timeline import last_completed
 from .headers import header_of
 from .run import Run
 
@@ -64,27 +65,24 @@ def override(
             the person looked, or the decision cannot be carried out on it; nothing is recorded.
         LogBusy: the run is being recorded right now.
     """
-    if not decision.reason.strip() or not decision.by.strip():
-        raise BadInput(f"{path}: a decision needs a reason and a name; nothing was recorded")
+    _require_words(path, decision)
     with EventLog.open(path, write=True) as log:
         _require_between_tasks(log)
         head = log.head().position
-        store = state_at_position(log, head).store
-        if decision.memory not in store:
-            raise BadInput(f"{path}: has no memory {decision.memory!r}; it has {len(store)}")
-        memory = store[decision.memory]
+        memory = memory_now(log, decision.memory)
         if expected is not None:
             _require_unchanged(log, memory, expected)
         problem = refusal(memory, decision.action, decision.text, decision.kind)
         if problem:
             raise BadInput(f"{path}: {problem}; nothing was recorded")
+        text, kind = resolved(memory, decision.action, decision.text, decision.kind)
         event = ev.MemoryOverridden(
             memory=memory.id,
             version=memory.version,
             body=body_digest(memory),
             action=decision.action,
-            kind=kind_of(memory, decision.action, decision.text, decision.kind),
-            text=decision.text,
+            kind=kind,
+            text=text,
             reason=decision.reason,
             by=decision.by,
         )
@@ -95,6 +93,15 @@ def override(
             for each in consequences(memory, event, cause)
         ]
         return log.append(drafts, expected=head)
+
+
+def _require_words(path: Path, decision: Decision) -> None:
+    if not decision.reason.strip() or not decision.by.strip():
+        raise BadInput(f"{path}: a decision needs a reason and a name; nothing was recorded")
+    try:
+        f"{decision.text}{decision.reason}{decision.by}".encode()
+    except UnicodeEncodeError:
+        raise BadInput(f"{path}: the words are not UTF-8; nothing was recorded") from None
 
 
 def body_digest(memory: Memory) -> str:

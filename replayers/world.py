@@ -18,6 +18,7 @@ from .benchmarks.base import Benchmark, Task
 from .config import Config
 from .models import open_embedder, open_model
 from .models.base import Embedder, Model
+from .models.deferred import DeferredEmbedder, DeferredModel, card_of
 from .team import Host, load_host
 
 
@@ -79,6 +80,29 @@ def open_world(
         embedder=embedder or open_embedder(config.embedder.name),
         tasks=tasks,
     )
+
+
+def open_world_of(config: Config, header: ev.RunStarted) -> World:
+    """The world for going on after ``header``: what answered there is opened when it is asked.
+
+    Where most is served from a log, a model may never be needed. One that ``config`` changes is
+    opened at once.
+
+    Raises:
+        BadInput: as `open_world`; a recorded model that is another one now, when it is asked.
+        Infrastructure: as `open_world`.
+    """
+    now, was = config.table(), header.config
+    model: Model | None = None
+    embedder: Embedder | None = None
+    if now["model"] == was["model"]:
+        name, context = config.model.name, config.model.context
+        model = DeferredModel(card_of(header.model), lambda: open_model(name, context=context))
+    if now["embedder"] == was["embedder"]:
+        embedder = DeferredEmbedder(
+            card_of(header.embedder), lambda: open_embedder(config.embedder.name)
+        )
+    return open_world(config, model=model, embedder=embedder)
 
 
 def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:

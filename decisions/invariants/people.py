@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from ...eventlog import events as ev
 from ...eventlog.codec import digest
-from ..overrides import consequences, kind_of, refusal
+from ..overrides import consequences, refusal, resolved
 from .scripts import Script, exactly
 from .walk import Walk
 
@@ -19,6 +19,8 @@ def override(walk: Walk, event: ev.MemoryOverridden, event_id: str) -> Script[No
     refused = refusal(memory, event.action, event.text, event.kind)
     if refused:
         walk.broken(f"cannot be carried out: {refused}")
-    walk.same("kind", event.kind, kind_of(memory, event.action, event.text, event.kind))
+    text, kind = resolved(memory, event.action, event.text, event.kind)
+    walk.same("text", event.text, text)
+    walk.same("kind", event.kind, kind)
     for consequence in consequences(memory, event, event_id):
         yield from exactly(consequence, event_id)

@@ -1,0 +1,325 @@
+"""Two runs side by side, task by task: where they part, and what made them part first.
+
+Two conclusions agree when they say the same. What only names events, requests or runs is left out
+of the comparison, so that any two runs over one stream can be compared, related or not.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Mapping
+from itertools import zip_longest
+from typing import Any, Final, Literal
+
+import attrs
+
+from ..eventlog import events as ev
+from ..eventlog.codec import plain as plain_event
+from ..eventlog.log import EventLog, Recorded
+from .telling import tell
+
+_NAMES: Final = frozenset(
+    {
+        "context",
+        "evidence",
+        "execution",
+        "execution_with",
+        "execution_without",
+        "replies",
+        "run",
+        "source_execution",
+        "state_hash",
+    }
+)
+"""Fields that name something recorded rather than say something."""
+
+_TYPES: Final = (
+    *(name for name in ev.DERIVED if name != "StoreCheckpointed"),
+    "MemoryOverridden",
+)
+_WORLD: Final = ("ModelReplied", "ExecutionFinished", "TextEmbedded")
+_ANSWERS: Final = ("text", "text_blob", "score", "trajectory", "vector")
+
+Aspect = Literal["score", "supplied", "labels", "states", "texts"]
+ASPECTS: Final[tuple[Aspect, ...]] = ("score", "supplied", "labels", "states", "texts")
+
+Pair = tuple[Recorded | None, Recorded | None]
+
+
+@attrs.frozen(kw_only=True)
+class Cause:
+    """Why two runs part at a task.
+
+    ``kind`` is ``override`` (a person decided in one of them), ``answer`` (the world answered the
+    same request differently), ``store`` (what they remembered differed before), ``settings`` or
+    ``unknown``; ``says`` tells it in words.
+    """
+
+    kind: Literal["override", "answer", "store", "settings", "unknown"]
+    says: str
+
+
+@attrs.frozen(kw_only=True)
+class Parting:
+    """A task on which two runs differ.
+
+    ``differences`` maps an aspect to what each run has there; it is empty when only the way there
+    differs. ``first`` is the first conclusion that differs, None where a run has none.
+    """
+
+    index: int
+    tasks: tuple[str, str]
+    differences: Mapping[Aspect, tuple[tuple[str, ...], tuple[str, ...]]]
+    first: Pair
+    cause: Cause
+
+    def plain(self) -> dict[str, Any]:
+        """The parting as JSON data."""
+        return {
+            "index": self.index,
+            "tasks": list(self.tasks),
+            "differences": {name: [list(a), list(b)] for name, (a, b) in self.differences.items()},
+            "first": [
+                None
+                if recorded is None
+                else {
+                    "position": recorded.position,
+                    "type": recorded.type,
+                    "says": tell(recorded.event),
+                }
+                for recorded in self.first
+            ],
+            "cause": attrs.asdict(self.cause),
+        }
+
+
+@attrs.frozen(kw_only=True)
+class Comparison:
+    """Two runs compared: the settings that differ and the tasks on which they part.
+
+    ``settings`` maps dotted names to both values, as they are in force at the end. ``tasks`` counts
+    the completed tasks of each, ``mean_scores`` are over those that both have, ``agreed`` counts the
+    conclusions that are the same.
+    """
+
+    settings: Mapping[str, tuple[Any, Any]]
+    tasks: tuple[int, int]
+    mean_scores: tuple[float, float]
+    agreed: int
+    partings: tuple[Parting, ...]
+
+    def plain(self) -> dict[str, Any]:
+        """The comparison as JSON data."""
+        return {
+            "same": not self.partings and self.tasks[0] == self.tasks[1],
+            "settings": {name: list(values) for name, values in self.settings.items()},
+            "tasks": list(self.tasks),
+            "mean_scores": list(self.mean_scores),
+            "agreed": self.agreed,
+            "partings": [parting.plain() for parting in self.partings],
+        }
+
+
+def compare(a: EventLog, b: EventLog, settings: Mapping[str, tuple[Any, Any]]) -> Comparison:
+    """Compare two runs over the tasks that both have completed.
+
+    Args:
+        a: one log.
+        b: another one.
+        settings: what differs in their configurations, by dotted names.
+    """
+    sides = _Side(a), _Side(b)
+    partings = []
+    agreed = 0
+    for left, right in zip(sides[0].chapters(), sides[1].chapters(), strict=False):
+        same = sum(_same(x, y) for x, y in zip(left.events, right.events, strict=False))
+        agreed += same
+        if same < max(len(left.events), len(right.events)):
+            partings.append(_parting(sides, left, right, settings))
+        sides[0].remember(left)
+        sides[1].remember(right)
+    return Comparison(
+        settings=settings,
+        tasks=(_completed(a), _completed(b)),
+        mean_scores=(sides[0].mean_score, sides[1].mean_score),
+        agreed=agreed,
+        partings=tuple(partings),
+    )
+
+
+def _completed(log: EventLog) -> int:
+    rows = log.rows("select count(*) from events where type = 'TaskCompleted'")
+    return int(rows[0][0])
+
+
+@attrs.frozen(kw_only=True)
+class _Chapter:
+    """The conclusions of one completed task, after what was decided just before it."""
+
+    index: int
+    events: tuple[Recorded, ...]
+
+    def of(self, *types: str) -> list[Recorded]:
+        return [recorded for recorded in self.events if recorded.type in types]
+
+
+class _Side:
+    """One of the two logs, with what its memories say so far."""
+
+    def __init__(self, log: EventLog) -> None:
+        self.log = log
+        self.store: dict[str, tuple[str, ...]] = {}
+        self.scores: list[float] = []
+
+    def chapters(self) -> Iterator[_Chapter]:
+        collected: list[Recorded] = []
+        for recorded in self.log.read(types=_TYPES):
+            collected.append(recorded)
+            if recorded.type == "TaskCompleted" and recorded.task_index is not None:
+                yield _Chapter(index=recorded.task_index, events=tuple(collected))
+                collected = []
+
+    def remember(self, chapter: _Chapter) -> None:
+        for recorded in chapter.events:
+            said = _change(recorded)
+            if said and recorded.stream_id.startswith("memory:"):
+                memory = recorded.stream_id.removeprefix("memory:")
+                self.store[memory] = (*self.store.get(memory, ()), said)
+            if isinstance(recorded.event, ev.TaskScored):
+                self.scores.append(recorded.event.score)
+
+    @property
+    def mean_score(self) -> float:
+        return sum(self.scores) / len(self.scores) if self.scores else 0.0
+
+
+def _change(recorded: Recorded) -> str:
+    """What an event does to a memory as it is injected or judged; empty for nothing."""
+    match recorded.event:
+        case (
+            ev.MemoryAdmitted()
+            | ev.MemoryRevised()
+            | ev.ConditionAdded()
+            | ev.ConditionWithdrawn()
+            | ev.StateChanged()
+            | ev.EffectRecorded()
+        ):
+            return tell(recorded.event)
+    return ""
+
+
+def _same(a: Recorded, b: Recorded) -> bool:
+    if (a.type, a.stream_id, a.task_index) != (b.type, b.stream_id, b.task_index):
+        return False
+    return a.payload == b.payload or _said(a.event) == _said(b.event)
+
+
+def _said(event: ev.Event) -> dict[str, Any]:
+    return {name: value for name, value in plain_event(event).items() if name not in _NAMES}
+
+
+def _parting(
+    sides: tuple[_Side, _Side],
+    a: _Chapter,
+    b: _Chapter,
+    settings: Mapping[str, tuple[Any, Any]],
+) -> Parting:
+    first = next(
+        pair
+        for pair in zip_longest(a.events, b.events)
+        if None in pair or not _same(*pair)
+    )
+    differences: dict[Aspect, tuple[tuple[str, ...], tuple[str, ...]]] = {}
+    for aspect in ASPECTS:
+        left, right = _aspect(a, aspect), _aspect(b, aspect)
+        if left != right:
+            differences[aspect] = (left, right)
+    return Parting(
+        index=a.index,
+        tasks=(_task(a), _task(b)),
+        differences=differences,
+        first=first,
+        cause=_cause(sides, a.index, first, settings),
+    )
+
+
+def _task(chapter: _Chapter) -> str:
+    (completed,) = chapter.of("TaskCompleted")
+    assert isinstance(completed.event, ev.TaskCompleted)
+    return completed.event.task
+
+
+def _aspect(chapter: _Chapter, aspect: Aspect) -> tuple[str, ...]:
+    return tuple(said for r in chapter.events if (said := _of_aspect(r.event, aspect)))
+
+
+def _of_aspect(event: ev.Event, aspect: Aspect) -> str:
+    match aspect, event:
+        case "score", ev.TaskScored():
+            return f"{event.score:.4g}"
+        case "supplied", ev.MemorySupplied():
+            return f"{event.memory}.v{event.version}"
+        case "labels", ev.EffectRecorded():
+            return (
+                f"{event.memory}.v{event.version} {event.label} {event.effect:+.4g} on {event.task}"
+            )
+        case "states", ev.StateChanged():
+            return f"{event.memory} {event.before} → {event.after} ({event.rule})"
+        case "texts", ev.MemoryAdmitted() | ev.MemoryRevised():
+            version = event.version if isinstance(event, ev.MemoryRevised) else 1
+            return f"{event.memory}.v{version} “{event.body}”"
+        case "texts", ev.ConditionAdded() | ev.ConditionWithdrawn():
+            sign = "+" if isinstance(event, ev.ConditionAdded) else "-"
+            return f"{event.memory} {sign}{event.kind} “{event.text}”"
+    return ""
+
+
+def _cause(
+    sides: tuple[_Side, _Side],
+    index: int,
+    first: Pair,
+    settings: Mapping[str, tuple[Any, Any]],
+) -> Cause:
+    """The nearest reason there is, looked for in the order in which it would have worked."""
+    for recorded in first:
+        if recorded is not None and recorded.task_index is None:
+            what = tell(recorded.event)
+            return Cause(kind="override", says=f"a person's decision: {what}")
+    if answer := _other_answer(sides, index, first):
+        return Cause(kind="answer", says=answer)
+    for memory in sorted(sides[0].store.keys() | sides[1].store.keys(), key=lambda m: int(m[1:])):
+        pasts = sides[0].store.get(memory, ()), sides[1].store.get(memory, ())
+        if pasts[0] != pasts[1]:
+            left, right = next(p for p in zip_longest(*pasts, fillvalue="nothing") if p[0] != p[1])
+            return Cause(kind="store", says=f"{memory} differs already: {left} | {right}")
+    if settings:
+        return Cause(kind="settings", says=f"settings differ: {in_words(settings)}")
+    return Cause(kind="unknown", says="nothing recorded tells why")
+
+
+def _other_answer(sides: tuple[_Side, _Side], index: int, first: Pair) -> str:
+    """The first request of the task that both made and that was answered differently."""
+    answers: list[dict[tuple[str, int], Recorded]] = []
+    for side, until in zip(sides, first, strict=True):
+        read = side.log.read(
+            after=side.log.position_at_task(index - 1),
+            until=until.position if until is not None else side.log.position_at_task(index),
+            types=_WORLD,
+        )
+        answers.append({(r.stream_id, r.stream_version): r for r in read})
+    for key, left in answers[0].items():
+        right = answers[1].get(key)
+        if right is not None and _answer(left) != _answer(right):
+            return (
+                "the world answered the same request differently: "
+                f"{tell(left.event)} [{left.position}] | {tell(right.event)} [{right.position}]"
+            )
+    return ""
+
+
+def _answer(recorded: Recorded) -> list[Any]:
+    return [getattr(recorded.event, name, None) for name in _ANSWERS]
+
+
+def in_words(settings: Mapping[str, tuple[Any, Any]]) -> str:
+    """Settings that differ, in one line."""
+    return ", ".join(f"{name} {a} → {b}" for name, (a, b) in settings.items())
