@@ -2,17 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Mapping
+from contextlib import nullcontext
+from functools import partial
 from math import fsum
 from pathlib import Path
+
+import attrs
 
 from ..eventlog import events as ev
 from ..eventlog.errors import BadInput
 from ..eventlog.lock import WriterLock
 from ..eventlog.log import Draft, EventLog
-from ..eventlog.snapshots import Snapshots
-from ..projections.state import STATE_VERSION, dump
-from ..projections.timeline import last_completed, state_at_position
+from ..projections.timeline import Timeline, last_completed
 from .benchmarks.base import Task
 from .config import Config, parse_config
 from .cycle import run_task
@@ -23,13 +25,26 @@ from .gateway import Gateway
 from .headers import header_of
 from .journal import Journal
 from .models.base import Embedder
-from .origin import Origin
+from .origin import Origin, origin_of
 from .overriding import carry_out_overrides
 from .run import Run
-from .world import World, open_world
+from .world import World, open_world, open_world_of
 
-SNAPSHOT_TASKS = 100
-"""Tasks between the snapshots a live run keeps."""
+CATCH_UP_TASKS = 100
+"""Tasks after which a live run brings the side file up to date."""
+
+
+@attrs.frozen(kw_only=True)
+class Done:
+    """What was done now: tasks completed, observations asked of the world and of an origin.
+
+    ``asked`` and ``served`` count by type of event.
+    """
+
+    tasks: int = 0
+    asked: Mapping[str, int] = attrs.field(factory=dict)
+    served: Mapping[str, int] = attrs.field(factory=dict)
+
 
 TaskDone = Callable[[int, Task, Run], None]
 """Called after each completed task with its index, the task and the run."""
@@ -95,39 +110,49 @@ def _empty_log(path: Path, run: str) -> EventLog:
 def resume(
     path: Path,
     *,
-    open_: Callable[[Config], World] = open_world,
+    open_: Callable[[Config], World] | None = None,
+    origin: Path | None = None,
+    alone: bool = False,
     begin: Callable[[World, int], None] | None = None,
     until: int | None = None,
     each: TaskDone | None = None,
-) -> int:
-    """Go on with the run at ``path``; returns the number of tasks completed now.
+) -> Done:
+    """Go on with the run at ``path``.
 
     The open task is run again over its recorded part: what is recorded is served and compared.
     A finished run is left as it is, and nothing is opened for it.
 
     Args:
         path: the log.
-        open_: opens the world of a configuration.
+        open_: opens the world of a configuration, in place of the usual way.
+        origin: where the log is now that this one was forked from, if it is a fork.
+        alone: go on with a fork without its origin.
         begin: called with the world and the number of tasks done before.
         until: stop after this task; None goes on to the end of the stream.
         each: called after each task.
 
     Raises:
-        BadInput: the world now is not the one the run was started in, or ``until`` is behind.
+        BadInput: the world now is not the one the run was started in, ``until`` is behind, or the
+            origin of a fork is not there.
         Infrastructure: the world failed again; `resume` can be repeated.
     """
     with EventLog.open(path, write=True) as log:
         header = header_of(log)
         if is_finished(log):
-            return 0
+            return Done()
         done = last_completed(log)
         if until is not None and until < done:
             raise BadInput(f"{path}: task {done} is completed already; stop at that or a later one")
-        world = open_(parse_config(header.config, f"{path} (recorded configuration)"))
-        _require_same(path, header, world.header())
-        if begin is not None:
-            begin(world, done)
-        return go_on(log, world, header, until=until, each=each)
+        found = nullcontext(None) if alone else origin_of(path, header, origin)
+        with found as source:
+            usual = open_world if source is None else partial(open_world_of, header=header)
+            world = (open_ or usual)(
+                parse_config(header.config, f"{path} (recorded configuration)")
+            )
+            _require_same(path, header, world.header())
+            if begin is not None:
+                begin(world, done)
+            return go_on(log, world, header, origin=source, until=until, each=each)
 
 
 def is_finished(log: EventLog) -> bool:
@@ -168,8 +193,8 @@ def go_on(
     origin: Origin | None = None,
     until: int | None = None,
     each: TaskDone | None = None,
-) -> int:
-    """Do the tasks that are not completed; returns how many.
+) -> Done:
+    """Do the tasks that are not completed.
 
     Args:
         log: open to write.
@@ -181,10 +206,10 @@ def go_on(
     """
     done = last_completed(log)
     position = log.position_at_task(done)
-    with Snapshots(log, "state", STATE_VERSION) as snapshots:
+    with Timeline(log) as timeline:
         journal = Journal(
             log,
-            state=state_at_position(log, position, snapshots),
+            state=timeline.state(position),
             after=position,
             reuse=world.config.reuse,
             origin=origin,
@@ -199,13 +224,13 @@ def go_on(
         for index, task in enumerate(tasks[done:], start=done + 1):
             carry_out_overrides(run, index)
             run_task(run, header.run, index, task)
-            if index % SNAPSHOT_TASKS == 0:
-                snapshots.put(log.head().position, dump(run.state))
+            if index % CATCH_UP_TASKS == 0:
+                timeline.catch_up()
             if each is not None:
                 each(index, task, run)
         if len(tasks) == len(world.tasks):
             finish_run(run, header.run, len(tasks))
-    return len(tasks) - done
+    return Done(tasks=len(tasks) - done, asked=journal.asked, served=journal.served)
 
 
 def setting_of(header: ev.RunStarted, config: Config) -> Setting:
