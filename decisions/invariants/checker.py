@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable
 from math import fsum
-from typing import Final
+from typing import Any, Final
 
 import orjson
 
@@ -47,6 +47,15 @@ class Invariants:
         self._finished = False
         self._last_started = ""
         self._misplaced: int | None = -1
+        self._direct: dict[str, Callable[[Recorded, Any], None]] = {
+            "ModelReplied": self._reply,
+            "ExecutionFinished": self._execution,
+            "TaskStarted": self._start,
+            "RunStarted": self._header,
+            "RunForked": self._header,
+            "RunFinished": self._finish,
+            "MemoryOverridden": self._override,
+        }
 
     def check(self, before: State, recorded: Recorded) -> list[str]:
         """What is wrong with the next event, in words of one line each; usually nothing.
@@ -79,25 +88,16 @@ class Invariants:
             self._walk.problem(f"recorded {where} as an event of task {recorded.task_index}")
 
     def _take(self, recorded: Recorded) -> None:
-        match recorded.event:
-            case ev.ModelReplied():
-                if self._open:
-                    self._walk.current.replies[recorded.event_id] = recorded
-            case ev.TextEmbedded():
-                pass
-            case ev.ExecutionFinished() as event:
-                self._execution(recorded, event)
-            case ev.RunStarted() as event:
-                self._header(recorded, event)
-            case ev.TaskStarted() as event:
-                self._start(recorded, event)
-            case ev.MemoryOverridden() as event:
-                self._override(recorded, event)
-            case ev.RunFinished() as event:
-                self._finish(recorded, event)
-            case _:
-                self._follow(recorded)
-                self._count(recorded)
+        direct = self._direct.get(recorded.type)
+        if direct is not None:
+            direct(recorded, recorded.event)
+        elif recorded.type != "TextEmbedded":
+            self._follow(recorded)
+            self._count(recorded)
+
+    def _reply(self, recorded: Recorded, _: ev.Event) -> None:
+        if self._open:
+            self._walk.current.replies[recorded.event_id] = recorded
 
     # -- the frame -----------------------------------------------------------------------------
 

@@ -116,7 +116,7 @@ def faults(
 
 def _is_step(step: object) -> bool:
     return (
-        isinstance(step, dict)
+        type(step) is dict
         and step.keys() == _FIELDS
-        and all(isinstance(value, str) for value in step.values())
+        and all(type(value) is str for value in step.values())
     )
