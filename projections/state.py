@@ -7,19 +7,17 @@ named by its hash (`StoreCheckpointed`).
 from __future__ import annotations
 
 from collections.abc import Iterable
-from typing import Any, Final, get_origin
+from typing import Any, Final
 
 import attrs
-import cattrs
-import orjson
-from immutables import Map
 
 from ..eventlog.codec import canonical, digest
 from ..eventlog.log import Recorded
 from . import evidence, history, store
+from .encoding import encode, encode_memory, spliced, whole
 
 STATE_VERSION: Final = 1
-"""Version of the canonical form and of the folds behind it; a snapshot of another is discarded."""
+"""Version of the canonical form and of the folds behind it; a side file of another is discarded."""
 
 EVENT_TYPES: Final = (
     "TaskStarted",
@@ -90,58 +88,62 @@ def serialise(state: State) -> bytes:
     return canonical(plain(state))
 
 
-def dump(state: State) -> bytes:
-    """The whole state, history included, for a snapshot; `load` gives an equal state back."""
-    return canonical(
-        {
-            "memories": [attrs.asdict(memory) for memory in state.store.ordered()],
-            "effects": [
-                [memory.id, number, [attrs.asdict(e) for e in state.evidence.of(memory.id, number)]]
-                for memory in state.store.ordered()
-                for number in range(1, memory.version + 1)
-                if state.evidence.of(memory.id, number)
-            ],
-            "tasks": [
-                {**attrs.asdict(record, recurse=False), "contexts": dict(record.contexts)}
-                for _, record in sorted(
-                    (index, state.history[task]) for index, task in state.history.order.items()
-                )
-            ],
-        }
-    )
-
-
-def load(dumped: bytes) -> State:
-    """The state a snapshot holds."""
-    plain_state = orjson.loads(dumped)
-    memories = _CONVERTER.structure(plain_state["memories"], list[store.Memory])
-    tasks = _CONVERTER.structure(plain_state["tasks"], list[history.TaskRecord])
-    effects = {
-        (memory, number): _CONVERTER.structure(effects, tuple[evidence.Effect, ...])
-        for memory, number, effects in plain_state["effects"]
-    }
-    return State(
-        store.MemoryStore(Map({memory.id: memory for memory in memories})),
-        evidence.Evidence(Map(effects)),
-        history.History(
-            Map({task.id: task for task in tasks}), Map({task.index: task.id for task in tasks})
-        ),
-    )
-
-
-def _is_map(kind: object) -> bool:
-    return get_origin(kind) == Map
-
-
-def _converter() -> cattrs.Converter:
-    converter = cattrs.Converter()
-    converter.register_structure_hook_func(_is_map, lambda value, _: Map(value))
-    return converter
-
-
-_CONVERTER: Final = _converter()
-
-
 def state_hash(state: State) -> str:
     """SHA-256 of the canonical bytes, hex."""
     return digest(serialise(state))
+
+
+class Serialiser:
+    """Gives the bytes of one state after another, encoding only what changed in between.
+
+    What it keeps it trusts as long as a memory and its effects are the very same objects, which a
+    fold leaves as they are where an event changes nothing.
+    """
+
+    def __init__(self) -> None:
+        self._forget()
+
+    def _forget(self) -> None:
+        self._memories: dict[str, store.Memory] = {}
+        self._effects: dict[tuple[str, int], tuple[evidence.Effect, ...]] = {}
+        self._encoded: dict[str, bytes] = {}
+        self._order: list[str] = []
+
+    def serialise(self, state: State) -> bytes:
+        """The same bytes as the function `serialise`."""
+        changed = self._changed(state)
+        for memory in changed:
+            if memory in state.store:
+                self._encoded[memory] = _encoded(state, state.store[memory])
+        if len(self._order) != len(self._memories):
+            self._order = [memory.id for memory in state.store.ordered()]
+        return whole(STATE_VERSION, map(self._encoded.__getitem__, self._order))
+
+    def _changed(self, state: State) -> set[str]:
+        memories, effects = self._memories, self._effects
+        changed = set()
+        for memory in state.store.memories.values():
+            if memories.get(memory.id) is not memory:
+                memories[memory.id] = memory
+                changed.add(memory.id)
+        for key, recorded in state.evidence.effects.items():
+            if effects.get(key) is not recorded:
+                effects[key] = recorded
+                changed.add(key[0])
+        if len(memories) == len(state.store) and len(effects) == len(state.evidence.effects):
+            return changed
+        # Something kept is not in this state: it is no later one than the last.
+        self._forget()
+        return self._changed(state)
+
+    def state_hash(self, state: State) -> str:
+        """The same hash as the function `state_hash`."""
+        return digest(self.serialise(state))
+
+
+def _encoded(state: State, memory: store.Memory) -> bytes:
+    effects = (
+        [encode(effect) for effect in state.evidence.of(memory.id, number)]
+        for number in range(1, memory.version + 1)
+    )
+    return spliced(*encode_memory(memory), effects)

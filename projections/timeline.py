@@ -1,37 +1,141 @@
-"""The state of the memory at any task of a log: the nearest snapshot and the events after it."""
+"""The state of the memory after any event of a log, answered from the tables in the side file."""
 
 from __future__ import annotations
 
-from typing import Final
+import sqlite3
+from collections.abc import Callable
+from types import TracebackType
+from typing import Final, Self, TypeVar
 
+from ..eventlog.codec import digest
 from ..eventlog.errors import BadInput
+from ..eventlog.events import StoreCheckpointed
 from ..eventlog.log import EventLog
-from ..eventlog.snapshots import Snapshots
-from .state import EVENT_TYPES, STATE_VERSION, State, dump, fold, load
+from ..eventlog.sidefile import SideFile
+from . import held
+from .state import EVENT_TYPES, STATE_VERSION, State
+from .store import Memory
 
-SNAPSHOT_EVERY: Final = 2000
-"""Events folded without a snapshot before one is kept."""
+BATCH: Final = 5000
+"""Events taken into the side file in one transaction, and lost if it is killed."""
+
+Answer = TypeVar("Answer")
 
 
-def state_at_position(log: EventLog, position: int, snapshots: Snapshots | None = None) -> State:
-    """The state after the event at ``position`` (0: before everything)."""
-    found = snapshots.nearest(position) if snapshots else None
-    after, state = (found[0], load(found[1])) if found else (0, State())
-    state = fold(log.read(after=after, until=position, types=EVENT_TYPES), state)
-    if snapshots and position - after >= SNAPSHOT_EVERY:
-        snapshots.put(position, dump(state))
-    return state
+class Timeline:
+    """What a log's memory was after any of its events.
+
+    A question about an event the side file does not reach yet first takes the new events of the
+    log into it. A side file that fails, whatever the reason, costs time only.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._log = log
+        self._side = SideFile(log, schema=held.SCHEMA, code_version=held.CODE_VERSION)
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Close the side file."""
+        self._side.close()
+
+    # -- asking --------------------------------------------------------------------------------
+
+    def serialised(self, position: int) -> bytes:
+        """The canonical bytes of the store after the event at ``position`` (0: before all)."""
+        return self._ask(position, lambda tables: held.serialised(tables, position))
+
+    def state(self, position: int) -> State:
+        """The state after the event at ``position``, to go on from.
+
+        The side file is held against the newest hash of the store that the log has by then: a run
+        never goes on from a damaged one.
+        """
+        recorded = self._log.last("StoreCheckpointed", until=position)
+        checkpoint = recorded.event if recorded else None
+
+        def ask(tables: sqlite3.Connection) -> State:
+            if (
+                recorded is not None
+                and isinstance(checkpoint, StoreCheckpointed)
+                and checkpoint.state_version == STATE_VERSION
+                and not self._side.refilled
+                and digest(held.serialised(tables, recorded.position)) != checkpoint.state_hash
+            ):
+                raise ValueError(f"{self._side.path} is not the fold of the log")
+            return held.state(tables, position)
+
+        return self._ask(position, ask)
+
+    def memory(self, memory: str, position: int) -> Memory | None:
+        """One memory after the event at ``position``, if it was admitted by then."""
+        return self._ask(position, lambda tables: held.memory(tables, memory, position))
+
+    def count(self, position: int) -> int:
+        """How many memories there were after the event at ``position``."""
+        return self._ask(position, lambda tables: held.count(tables, position))
+
+    def _ask(self, position: int, question: Callable[[sqlite3.Connection], Answer]) -> Answer:
+        while True:
+            try:
+                with self._side.reading() as (tables, reached):
+                    if reached >= position:
+                        return question(tables)
+                self._fill()
+            # What a damaged file gives instead of rows is anything: all of it leads to a new one.
+            except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+                self._side.give_up(error)
+
+    # -- filling -------------------------------------------------------------------------------
+
+    def catch_up(self) -> None:
+        """Take all new events into the side file; without one, do nothing."""
+        try:
+            if not self._side.in_memory:
+                self._fill()
+        except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+            self._side.give_up(error)
+
+    def _fill(self) -> None:
+        head = self._log.head().position
+        while self._fill_batch(head) < head:
+            pass
+
+    def _fill_batch(self, head: int) -> int:
+        with self._side.writing() as (tables, reached):
+            filling = held.Filling(tables)
+            new = self._log.read(after=reached, until=head, types=EVENT_TYPES)
+            reached = max(reached, head)
+            for number, recorded in enumerate(new, start=1):
+                filling.add(recorded)
+                if number == BATCH:
+                    reached = recorded.position
+                    break
+            filling.write()
+            self._side.mark(reached)
+        return reached
+
+
+# -- positions ---------------------------------------------------------------------------------
 
 
 def state_at_task(log: EventLog, task: int) -> State:
-    """The store M_{t+1}: the fold up to and including the completion of task ``task``.
+    """The store M_{t+1}: the state after the completion of task ``task``.
 
     Raises:
         BadInput: the log has not completed that task.
     """
-    position = completed_position(log, task)
-    with Snapshots(log, "state", STATE_VERSION) as snapshots:
-        return state_at_position(log, position, snapshots)
+    with Timeline(log) as timeline:
+        return timeline.state(completed_position(log, task))
 
 
 def completed_position(log: EventLog, task: int) -> int:
@@ -55,3 +159,12 @@ def last_completed(log: EventLog) -> int:
             return last
         last -= 1
     return 0
+
+
+def settled_position(log: EventLog) -> int:
+    """Position of the last event before the open task, of the whole log when none is open.
+
+    What a person decided after the last completed task is included, a task begun after it is not.
+    """
+    begun = log.first_of_task(last_completed(log) + 1)
+    return begun - 1 if begun else log.head().position
