@@ -49,7 +49,7 @@ def refuse_taken(path: Path) -> None:
         raise BadInput(f"{wal} is left from a log that was at {path.name}; move it away first")
 
 
-def make(path: Path, *, log_id: str, created_at: str, run: str) -> None:
+def make(path: Path, *, log_id: str, run: str) -> None:
     """Make an empty log at ``path``, which appears there whole or not at all.
 
     Raises:
@@ -59,28 +59,31 @@ def make(path: Path, *, log_id: str, created_at: str, run: str) -> None:
     draft = path.with_name(path.name + ".new")
     draft.unlink(missing_ok=True)
     try:
-        initialise(draft, log_id=log_id, created_at=created_at, run=run)
+        initialise(draft, log_id=log_id, run=run)
         publish(draft, path)
     finally:
         draft.unlink(missing_ok=True)
 
 
-def initialise(path: Path, *, log_id: str, created_at: str, run: str) -> None:
-    """Write the schema and the fixed facts of a log into a new file, for `publish` to sync."""
-    meta = {
+def facts(log_id: str, run: str) -> dict[str, str]:
+    """The fixed facts of a log; all follow from the two that its ids and its chain are made of."""
+    return {
         "log_id": log_id,
-        "created_at": created_at,
         "run": run,
         "format": str(FORMAT),
         "encoder": ENCODER,
         "hash": HASH,
         "genesis": genesis(log_id).hex(),
     }
+
+
+def initialise(path: Path, *, log_id: str, run: str) -> None:
+    """Write the schema and the fixed facts of a log into a new file, for `publish` to sync."""
     connection = sqlite3.connect(path, isolation_level=None)
     try:
         connection.execute("pragma synchronous = off")
         _run_scripts(connection)
-        connection.executemany("insert into log_meta values (?, ?)", meta.items())
+        connection.executemany("insert into log_meta values (?, ?)", facts(log_id, run).items())
         connection.execute(f"pragma application_id = {APPLICATION_ID}")
         connection.execute(f"pragma user_version = {FORMAT}")
         connection.execute("pragma journal_mode = wal")
@@ -125,6 +128,11 @@ def sync(path: Path) -> None:
         os.fsync(descriptor)
     finally:
         os.close(descriptor)
+
+
+def head_of(path: Path) -> Path:
+    """Where the last writer of a log leaves its head."""
+    return path.with_name(path.name + ".head")
 
 
 def wal_of(path: Path) -> Path:

@@ -78,7 +78,7 @@ class EventLog(Readable):
         lock = WriterLock(path)
         try:
             with files.reported(path):
-                files.make(path, log_id=uuid.uuid4().hex, created_at=_stamp(clock()), run=run)
+                files.make(path, log_id=uuid.uuid4().hex, run=run)
                 return cls(path, lock=lock, clock=clock)
         except BaseException:
             lock.release()
@@ -165,7 +165,7 @@ class EventLog(Readable):
                 with files.reported(self.path):
                     self._connection.execute("pragma wal_checkpoint(truncate)")
                     head = self.head().to_text()
-                    files.replace_text(self.path.with_name(self.path.name + ".head"), head)
+                    files.replace_text(files.head_of(self.path), head)
         finally:
             self._disconnect()
             if self._lock is not None:
@@ -210,7 +210,7 @@ class EventLog(Readable):
             head = self.head()
             if expected is not None and head.position != expected:
                 return self._receipts(prepared, expected, head.position)
-            return writer.write(prepared, head=head, recorded_at=_stamp(self._clock()))
+            return writer.write(prepared, head=head, recorded_at=stamp(self._clock()))
 
     def next_id(self, event: Event) -> str:
         """The id an event gets if it is the next of its stream."""
@@ -244,6 +244,6 @@ class EventLog(Readable):
                 raise
 
 
-def _stamp(time: datetime) -> str:
+def stamp(time: datetime) -> str:
     """Fixed-width UTC, so that the order of texts is the order of times."""
     return time.astimezone(UTC).strftime("%Y-%m-%dT%H:%M:%S.%fZ")

@@ -3,7 +3,7 @@
 -- Guards raise ABORT, so a refused statement leaves nothing behind. The extend-only guards also
 -- stop REPLACE, which the no-update and no-delete ones do not see by default.
 
--- What was fixed when the file was made: log_id, created_at, run, format, encoder, hash, genesis.
+-- What was fixed when the file was made: log_id, run, format, encoder, hash, genesis.
 create table log_meta (
   key   text primary key,
   value text not null

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Callable, Iterator
 from pathlib import Path
@@ -9,26 +10,23 @@ from typing import Any
 
 import attrs
 
-from . import chain
+from . import chain, files
 from .blobs import unpack
 from .chain import Head
-from .citations import citations
-from .codec import decode
+from .checking import HEADER, EventCheck, linked
 from .errors import DiscernmemError, LogError
 from .files import OBJECTS, Row, schema
 from .log import EventLog
 
-Links = list[tuple[str, str]]
-
 _PAGE = 1000
+_BLOBS = 100
 _UNREADABLE = 100
 """Events that cannot be read after which the rest of the file is given up."""
+_LISTED = 1000
+"""Problems that are listed; one changed fact of a log can be one in every event."""
 
-_HEADER = len(attrs.fields(chain.Header))
-_COLUMNS = (
-    "position, event_id, stream_id, stream_version, type, schema_version, task_index, recorded_at,"
-    " actor, causation_id, correlation_id, cast(payload as blob), prev_hash, hash"
-)
+_COLUMNS = f"{HEADER}, cast(payload as blob), prev_hash, hash"
+_ROW = re.compile(r"\brow (\d+)\b")
 
 
 @attrs.frozen
@@ -61,9 +59,9 @@ def verify(log: EventLog, *, head: Head | None = None) -> Report:
         log: the log, opened with ``check=False`` if it may be damaged.
         head: an earlier head that was kept elsewhere; the log must continue it.
     """
-    check = _Check(log, head)
-    check.run()
-    return Report(checked=check.checked, head=check.head, problems=tuple(check.problems))
+    verification = _Verification(log, head)
+    verification.run()
+    return verification.report()
 
 
 def verify_file(path: str | Path, *, head: Head | None = None) -> Report:
@@ -79,51 +77,73 @@ def verify_file(path: str | Path, *, head: Head | None = None) -> Report:
         return Report(checked=0, head=None, problems=(Problem(0, "file", str(error)),))
 
 
-class _Check:
-    """One pass over a log with what must be remembered of the events before."""
+class _Verification:
+    """One pass over a log, as far as it went when the pass began."""
 
     def __init__(self, log: EventLog, expected: Head | None) -> None:
         self.log = log
         self.expected = expected
         self.problems: list[Problem] = []
+        self.unlisted = 0
         self.checked = 0
-        self.head: Head | None = None
-        self._position = 0
-        self._hash: object = chain.genesis(log.log_id)
-        self._hash_at_expected: object = self._hash
-        self._versions: dict[str, int] = {}
-        self._ids: set[str] = set()
-        self._blobs: set[str] = set()
+        self._last = 0
+        self._events = EventCheck(log.log_id, log.run, log.rows)
+        self._hash_at_expected: object = self._events.hash
 
     def add(self, position: int, kind: str, message: str) -> None:
-        self.problems.append(Problem(position, kind, message))
+        if len(self.problems) < _LISTED:
+            self.problems.append(Problem(position, kind, message.replace("\n", " ")))
+        else:
+            self.unlisted += 1
 
     def run(self) -> None:
         self._guarded("file", self._check_file)
+        self._guarded("fact", self._check_facts)
         self._guarded("table", self._check_schema)
+        # Before the blobs: what a live log gets meanwhile may cite blobs it got meanwhile.
+        self._guarded("event", self._find_last)
         self._guarded("blob", self._check_blobs)
         self._guarded("event", self._check_events)
-        self._guarded("blob", self._check_stray_links)
-        if isinstance(self._hash, bytes):
-            self.head = Head(chain.origin(self.log.log_id), self._position, self._hash.hex())
+        self._guarded("blob", self._check_links)
         if self.expected is not None:
             self._check_head(self.expected)
+
+    def report(self) -> Report:
+        hash_ = self._events.hash
+        head = None
+        if isinstance(hash_, bytes) and hash_:
+            head = Head(chain.origin(self.log.log_id), self._events.position, hash_.hex())
+        problems = self.problems
+        if self.unlisted:
+            more = Problem(0, "more", f"{self.unlisted} more problems are not listed")
+            problems = [*problems, more]
+        return Report(checked=self.checked, head=head, problems=tuple(problems))
 
     def _guarded(self, what: str, step: Callable[[], None]) -> None:
         try:
             step()
         except (sqlite3.Error, DiscernmemError) as error:
-            self.add(self._position, "sqlite", f"{what}s cannot be read on from here: {error}")
+            message = f"{what}s cannot be read on from here: {error}"
+            self.add(self._events.position, "sqlite", message)
 
     # -- the file ------------------------------------------------------------------------------
 
     def _check_file(self) -> None:
         for (message,) in self.log.rows("pragma integrity_check(20)"):
             if message != "ok":
-                self.add(0, "sqlite", str(message).replace("\n", " "))
-        genesis = self.log.rows("select value from log_meta where key = 'genesis'")
-        if genesis != [(chain.genesis(self.log.log_id).hex(),)]:
-            self.add(0, "meta", "log_meta: genesis is not that of log_id")
+                row = _ROW.search(message) if "events" in message else None
+                self.add(int(row[1]) if row else 0, "sqlite", message)
+
+    def _check_facts(self) -> None:
+        missing = files.facts(self.log.log_id, self.log.run)
+        for key, value in self.log.rows("select key, value from log_meta"):
+            expected = missing.pop(key, None)
+            if expected is None:
+                self.add(0, "meta", f"log_meta: {key} is foreign: no log has it")
+            elif value != expected:
+                self.add(0, "meta", f"log_meta: {key} is {value!r}, not {expected!r}")
+        for key in missing:
+            self.add(0, "meta", f"log_meta: {key} is missing")
 
     def _check_schema(self) -> None:
         """Without the guards, or with other views, the file is another promise than ours."""
@@ -140,45 +160,60 @@ class _Check:
     def _check_blobs(self) -> None:
         after = 0
         sql = (
-            "select id, sha256, size, codec, content from blobs where id > ? order by id limit 100"
+            "select id, sha256, size, codec, content from blobs where id > ?"
+            f" order by id limit {_BLOBS}"
         )
         while rows := self.log.rows(sql, (after,)):
             for id_, sha256, size, codec, content in rows:
+                if id_ != after + 1:
+                    self.add(0, "blob", f"blob row {id_} follows row {after}")
+                after = id_
                 try:
                     if len(unpack(codec, size, content, sha256)) != size:
                         raise LogError(f"blob {sha256.hex()[:12]} has another size than {size}")
-                    self._blobs.add(sha256.hex())
+                    self._events.blobs.add(sha256)
                 except (LogError, AttributeError, TypeError) as error:
                     self.add(self._cited_at(sha256), "blob", f"blob row {id_}: {error}")
-            after = rows[-1][0]
 
     def _cited_at(self, sha256: Any) -> int:
         """The first event that cites a blob, 0 if none does."""
         rows = self.log.rows("select min(position) from event_blobs where sha256 = ?", (sha256,))
         return rows[0][0] or 0
 
-    def _check_stray_links(self) -> None:
-        rows = self.log.rows(
+    def _check_links(self) -> None:
+        """Links without an event and blobs without a link; the other way is with the events."""
+        for (position,) in self.log.rows(
             "select distinct position from event_blobs where position not in"
             " (select position from events)"
-        )
-        for (position,) in rows:
+        ):
             self.add(position, "blob", "blobs are linked to an event that is not there")
+        for (id_,) in self.log.rows(
+            "select id from blobs where sha256 not in (select sha256 from event_blobs)"
+        ):
+            self.add(0, "blob", f"blob row {id_}: no event cites it")
 
     # -- the events ----------------------------------------------------------------------------
 
-    def _check_events(self) -> None:
-        for row, links in self._rows():
-            try:
-                self._check_event(row, links)
-            except (AttributeError, TypeError, ValueError, LogError) as error:
-                self.add(self._position, "row", f"the row is damaged: {error}")
+    def _find_last(self) -> None:
+        ((self._last,),) = self.log.rows("select coalesce(max(position), 0) from events")
 
-    def _rows(self) -> Iterator[tuple[Row, Links]]:
-        """All events with their blobs; around damage one by one, to tell which cannot be read."""
-        ((last,),) = self.log.rows("select coalesce(max(position), 0) from events")
+    def _check_events(self) -> None:
+        events = self._events
+        for row, links in self._rows():
+            self.checked += 1
+            *header, payload, prev, hash_ = row
+            if self.expected is not None and header[0] == self.expected.position:
+                self._hash_at_expected = hash_
+            try:
+                for kind, message in events.check(tuple(header), payload, links, prev, hash_):
+                    self.add(events.position, kind, message)
+            except (AttributeError, TypeError, ValueError, LogError) as error:
+                self.add(events.position, "row", f"the row is damaged: {error}")
+
+    def _rows(self) -> Iterator[tuple[Row, dict[str, str]]]:
+        """All events with their blobs; at damage one by one, to tell which cannot be read."""
         after, limit, unreadable = 0, _PAGE, 0
-        while after < last and unreadable < _UNREADABLE:
+        while after < self._last and unreadable < _UNREADABLE:
             try:
                 page = self._page(after, limit)
             except DiscernmemError as error:
@@ -187,88 +222,30 @@ class _Check:
                     continue
                 after, unreadable = after + 1, unreadable + 1
                 self.add(after, "sqlite", f"the event cannot be read: {error}")
-                self._position, self._hash = after, None
+                self._events.lose(after)
                 continue
             yield from page
             if not page:
                 return
-            after = page[-1][0][0]
+            after, limit = page[-1][0][0], min(2 * limit, _PAGE)
 
-    def _page(self, after: int, limit: int) -> list[tuple[Row, Links]]:
+    def _page(self, after: int, limit: int) -> list[tuple[Row, dict[str, str]]]:
         rows = self.log.rows(
-            f"select {_COLUMNS} from events where position > ? order by position limit {limit}",
-            (after,),
+            f"select {_COLUMNS} from events where position > ? and position <= ?"
+            f" order by position limit {limit}",
+            (after, self._last),
         )
-        linked: dict[int, Links] = {}
-        for position, name, hex_ in self.log.rows(
-            "select position, name, lower(hex(sha256)) from event_blobs"
-            " where position > ? and position <= ?",
-            (after, rows[-1][0] if rows else after),
-        ):
-            linked.setdefault(position, []).append((name, hex_))
-        return [(row, linked.get(row[0], [])) for row in rows]
-
-    def _check_event(self, row: Row, links: Links) -> None:
-        header = chain.Header(*row[:_HEADER])
-        payload, prev_hash, hash_ = row[_HEADER:]
-        position = header.position
-        self.checked += 1
-        if position != self._position + 1:
-            self.add(position, "gap", f"follows position {self._position}")
-        if self._hash is not None and prev_hash != self._hash:
-            self.add(position, "chain", "prev_hash is not the hash of the event before")
-        # From here the stored hash counts, so that one damaged event is one problem.
-        self._position, self._hash = position, hash_
-        if self.expected is not None and position == self.expected.position:
-            self._hash_at_expected = hash_
-        if chain.link(prev_hash, row[:_HEADER], payload, chain.links(links)) != hash_:
-            self.add(position, "hash", "the hash is not that of the header, payload and blobs")
-        self._check_identity(header)
-        self._check_payload(header, payload, dict(links))
-        self._ids.add(header.event_id)
-
-    def _check_identity(self, header: chain.Header) -> None:
-        position, stream, version = header.position, header.stream_id, header.stream_version
-        expected = self._versions.get(stream, 0) + 1
-        self._versions[stream] = version
-        if version != expected:
-            self.add(position, "stream", f"{stream} goes to version {version}, not {expected}")
-        if header.event_id != chain.event_id(self.log.run, stream, version, header.type):
-            self.add(position, "id", f"event_id {header.event_id} is not derived from the event")
-        if header.causation_id is not None and header.causation_id not in self._ids:
-            self.add(position, "reference", f"cause {header.causation_id} is not an earlier event")
-
-    def _check_payload(self, header: chain.Header, payload: bytes, links: dict[str, str]) -> None:
-        position = header.position
-        try:
-            event = decode(header.type, header.schema_version, payload)
-        except LogError as error:
-            self.add(position, "payload", str(error))
-            return
-        if event.stream != header.stream_id:
-            self.add(position, "stream", f"recorded in {header.stream_id}, is of {event.stream}")
-        for event_id in getattr(event, "evidence", ()):
-            if event_id not in self._ids:
-                self.add(position, "reference", f"evidence {event_id} is not an earlier event")
-        cited = citations(event)
-        for name, sha256 in cited.items():
-            if links.get(name) != sha256:
-                self.add(position, "blob", f"{name} cites {sha256[:12]}, which is not linked")
-            if sha256 not in self._blobs:
-                self.add(position, "blob", f"{name} cites {sha256[:12]}, which is not there")
-        for name in sorted(links.keys() - cited.keys()):
-            self.add(position, "blob", f"a blob is linked as {name}, which is not cited")
+        links = linked(self.log.rows, after, rows[-1][0]) if rows else {}
+        return [(row, links.get(row[0], {})) for row in rows]
 
     # -- the head ------------------------------------------------------------------------------
 
     def _check_head(self, head: Head) -> None:
+        position = self._events.position
         if head.origin != chain.origin(self.log.log_id):
             self.add(0, "head", f"the head is of another log, {head.origin}")
-        elif head.position > self._position:
-            self.add(
-                self._position,
-                "head",
-                f"the log ends at {self._position}, it is shorter than its head at {head.position}",
-            )
+        elif head.position > position:
+            message = f"the log ends at {position}, it is shorter than its head at {head.position}"
+            self.add(position, "head", message)
         elif bytes.fromhex(head.hash) != self._hash_at_expected:
             self.add(head.position, "head", "the log has another history than its head")

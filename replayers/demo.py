@@ -8,7 +8,7 @@ from io import BufferedReader
 from pathlib import Path
 from typing import Any, Final
 
-from ..eventlog.export import import_
+from ..eventlog.importing import import_
 from ..eventlog.log import EventLog
 from .session import is_finished
 

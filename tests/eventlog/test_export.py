@@ -12,7 +12,8 @@ from sample_log import SHORT, completed, fill, ref
 from discernmem.eventlog import Draft, EventLog, canonical, digest
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.errors import BadInput, LogError
-from discernmem.eventlog.export import export, import_
+from discernmem.eventlog.export import export
+from discernmem.eventlog.importing import import_
 from discernmem.eventlog.verify import verify
 
 
@@ -36,18 +37,18 @@ def exported(tmp_path_factory: pytest.TempPathFactory) -> bytes:
 def test_an_imported_log_has_the_same_rows_and_exports_to_the_same_bytes(
     exported: bytes, path: Path
 ) -> None:
-    head = import_(io.BytesIO(exported), path)
+    head = import_(io.BytesIO(exported), path).head
     with EventLog.open(path) as log:
         assert verify(log, head=head).ok
         assert log.head() == head
         again = io.BytesIO()
         assert export(log, again) == head
     assert again.getvalue() == exported
-    assert [found.name for found in path.parent.iterdir()] == ["run.db"]
+    assert sorted(found.name for found in path.parent.iterdir()) == ["run.db", "run.db.head"]
 
 
 def test_an_imported_log_is_gone_on_with(exported: bytes, path: Path) -> None:
-    head = import_(io.BytesIO(exported), path)
+    head = import_(io.BytesIO(exported), path).head
     with EventLog.open(path, write=True) as log:
         log.append([completed(2)], expected=head.position)
         assert verify(log, head=head).ok
@@ -114,9 +115,9 @@ def test_a_broken_export_is_refused_and_leaves_nothing(
     assert list(path.parent.iterdir()) == []
 
 
-def test_an_import_does_not_replace_a_log(exported: bytes, filled: Path) -> None:
+def test_an_import_does_not_replace_another_log(exported: bytes, filled: Path) -> None:
     before = filled.read_bytes()
-    with pytest.raises(BadInput, match="exists"):
+    with pytest.raises(BadInput, match="import it to another path"):
         import_(io.BytesIO(exported), filled)
     assert filled.read_bytes() == before
     assert [found.name for found in filled.parent.iterdir()] == ["run.db"]

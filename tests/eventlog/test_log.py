@@ -26,7 +26,8 @@ from discernmem.eventlog import Draft, EventLog, Head, Recorded, digest, encode
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.chain import event_id
 from discernmem.eventlog.errors import BadInput, Conflict, LogError
-from discernmem.eventlog.export import export, import_
+from discernmem.eventlog.export import export
+from discernmem.eventlog.importing import import_
 from discernmem.eventlog.reading import PAGE
 from discernmem.eventlog.records import MAX_PAYLOAD
 

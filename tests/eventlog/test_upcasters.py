@@ -7,7 +7,8 @@ import pytest
 
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
-from discernmem.eventlog.export import export, import_
+from discernmem.eventlog.export import export
+from discernmem.eventlog.importing import import_
 from discernmem.eventlog.upcasters import UPCASTERS, check, upcast, upcaster
 from discernmem.eventlog.verify import verify
 
@@ -66,7 +67,7 @@ def test_a_log_of_version_1_is_read_verified_and_exported_with_its_bytes_unchang
     golden = GOLDEN.read_bytes()
     path = tmp_path / "old.db"
     with GOLDEN.open("rb") as source:
-        head = import_(source, path)
+        head = import_(source, path).head
     assert head.hash == "0621e176ba6a7c508cc1d6ae4cede679315b693e892e3ccaa59b8fc4a408ad02"
     with EventLog.open(path) as log:
         assert verify(log, head=head).problems == ()

@@ -51,7 +51,7 @@ def generate(path: Path, *, seed: int = 1, scale: Scale = FULL) -> None:
     config = parse_config(header.config, "large log")
     name = digest_json([seed, attrs.asdict(scale)])
     ticks = count()
-    files.make(path, log_id=name[:32], created_at=_stamp(START), run=header.run)
+    files.make(path, log_id=name[:32], run=header.run)
     with StagedLog.open(path, write=True, clock=lambda: START + next(ticks) * TICK) as log:
         plan.log = log
         log.append([Draft(event=header, actor="run")])
@@ -114,7 +114,3 @@ def _header(seed: int, scale: Scale, host: Host, stream: Stream) -> ev.RunStarte
         software={"made by": "large_log"},
         **orjson.loads(canonical(fixed)),
     )
-
-
-def _stamp(time: datetime) -> str:
-    return time.strftime("%Y-%m-%dT%H:%M:%S.%fZ")
