@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -14,6 +15,8 @@ from ..eventlog.log import EventLog, Recorded
 from .store import Memory
 from .telling import tell
 from .timeline import Timeline
+
+_NAME = re.compile(r"m[1-9][0-9]{0,8}").fullmatch
 
 
 @attrs.frozen(kw_only=True)
@@ -77,7 +80,7 @@ def memory_now(log: EventLog, name: str) -> Memory:
     """
     head = log.head().position
     with Timeline(log) as timeline:
-        memory = timeline.memory(name, head)
+        memory = timeline.memory(name, head) if _NAME(name) else None
         if memory is None:
             count = timeline.count(head)
             known = f"m1 to m{count}" if count else "none"

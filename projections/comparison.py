@@ -96,9 +96,9 @@ class Parting:
 class Comparison:
     """Two runs compared: the settings that differ and the tasks on which they part.
 
-    ``settings`` maps dotted names to both values, as they are in force at the end. ``tasks`` counts
-    the completed tasks of each, ``mean_scores`` are over those that both have, ``agreed`` counts the
-    conclusions that are the same.
+    ``settings`` maps dotted names to both values, as they are in force at the end. ``tasks`` are
+    the completed tasks of each, ``mean_scores`` are over those that both have, ``agreed`` counts
+    the conclusions that are the same.
     """
 
     settings: Mapping[str, tuple[Any, Any]]

@@ -124,8 +124,11 @@ def _require_between_tasks(log: EventLog) -> None:
 
 def _require_unchanged(log: EventLog, memory: Memory, expected: Expectation) -> None:
     """Refuse a decision on a memory that is another than the person saw, and say what changed."""
-    if expected.version > memory.version:
-        raise BadInput(f"{log.path}: {memory.id} has no version {expected.version} yet")
+    if not 1 <= expected.version <= memory.version:
+        raise BadInput(
+            f"{log.path}: {memory.id} has no version {expected.version}; it has 1 to "
+            f"{memory.version}"
+        )
     seen = expected.position
     if seen is None:
         if memory.version == expected.version:
