@@ -19,7 +19,7 @@ from .solving import task
 from .trajectories import faults, read
 from .walk import Broken, Current, Header, Walk, said
 
-_IDENTITY: Final = ("memory", "task", "index")
+_IDENTITY: Final = ("memory", "version", "task", "index")
 """Fields that name what an event is about; another value makes it another event."""
 
 

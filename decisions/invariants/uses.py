@@ -188,7 +188,7 @@ def _grow(
         version=memory.version,
         tasks=tuple(effect.task for effect in positive),
     )
-    walk.answered(event, "generalisation", memory.owner, event.returned == ())
+    walk.answered(event, "generalisation", memory.owner, event.returned == (), more=len(positive))
     walk.same(
         "evidence",
         event.evidence[len(event.replies) :],

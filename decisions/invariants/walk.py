@@ -154,7 +154,9 @@ class Walk:
 
     # -- what conclusions rest on --------------------------------------------------------------
 
-    def answered(self, event: Decided, purpose: str, role: str, empty: object) -> None:
+    def answered(
+        self, event: Decided, purpose: str, role: str, empty: object, *, more: int = 0
+    ) -> None:
         """Whether a decision rests on the replies it says, and took its fallback only for want.
 
         Args:
@@ -162,6 +164,7 @@ class Walk:
             purpose: what the model was asked for.
             role: whose decision it is.
             empty: whether the decision is the fallback's.
+            more: how many other events it rests on, after the replies.
         """
         attempts = self.settings.attempts
         replies = event.evidence[: len(event.replies)]
@@ -177,7 +180,7 @@ class Walk:
                 f"rests on {len(event.replies)} replies, with at most {attempts} attempts",
             )
         self.require(
-            len(replies) == len(event.replies) and len(set(replies)) == len(replies),
+            len(event.evidence) == len(event.replies) + more and len(set(replies)) == len(replies),
             "evidence does not name one reply per attempt",
         )
         for event_id, text in zip(replies, event.replies, strict=False):
