@@ -1,4 +1,4 @@
-"""Commands that check: replay and verify."""
+"""Commands that check and carry a log elsewhere: replay, verify, export and import."""
 
 from __future__ import annotations
 
@@ -7,7 +7,7 @@ from pathlib import Path
 import attrs
 import click
 
-from ..eventlog.errors import CheckFailed
+from ..eventlog.errors import BadInput, CheckFailed
 from .app import JSON, LOG, cli
 from .printing import json_text
 
@@ -32,13 +32,17 @@ def replay(log: Path, offline: bool, as_json: bool) -> None:  # noqa: ARG001
 
 @cli.command()
 @LOG
-@click.option("--head", type=click.Path(path_type=Path), help="A head of this log seen earlier.")
+@click.option(
+    "--against",
+    type=click.Path(path_type=Path),
+    help="A head or an export seen earlier, which LOG must continue.",
+)
 @JSON
-def verify(log: Path, head: Path | None, as_json: bool) -> None:
-    """Check the chain, the blobs and the references of LOG, and its stores against the fold."""
+def verify(log: Path, against: Path | None, as_json: bool) -> None:
+    """Check everything LOG holds: chain, blobs, references, stores and the rules of the method."""
     from ..replayers.verification import verify_run
 
-    report = verify_run(log, head)
+    report = verify_run(log, against)
     if as_json:
         click.echo(json_text(attrs.asdict(report)))
     else:
@@ -53,3 +57,41 @@ def verify(log: Path, head: Path | None, as_json: bool) -> None:
         )
     if not as_json and report.head is not None:
         click.echo(f"{report.checked} events verified, head {report.head.hash}")
+
+
+@cli.command("export")
+@LOG
+@click.option("--out", type=click.Path(path_type=Path), help="A new file, else standard output.")
+@click.option("--until", type=click.IntRange(min=0), help="Only the events up to this position.")
+@click.option("--head", "head_only", is_flag=True, help="Only the head: three lines to keep.")
+def export_(log: Path, out: Path | None, until: int | None, head_only: bool) -> None:
+    """Write LOG as JSON Lines, byte by byte the same for the same log.
+
+    With --until what is before any damage can still be saved.
+    """
+    from ..eventlog.export import export, export_file
+    from ..eventlog.log import EventLog
+
+    if head_only and out is not None:
+        raise BadInput("--out: the head goes to standard output")
+    with EventLog.open(log, check=False) as opened:
+        if head_only:
+            click.echo(opened.head(until).to_text(), nl=False)
+        elif out is None:
+            export(opened, click.get_binary_stream("stdout"), until=until)
+        else:
+            head = export_file(opened, out, until=until)
+            click.echo(f"{head.position} events exported to {out}, head {head.hash}")
+
+
+@cli.command("import")
+@click.argument("file", type=click.Path(path_type=Path))
+@LOG
+def import_(file: Path, log: Path) -> None:
+    """Make LOG from the export in FILE, or add what it has more."""
+    from ..eventlog.exported import open_export
+    from ..eventlog.importing import import_
+
+    with open_export(file) as source:
+        done = import_(source, log)
+    click.echo(f"{done.added} events added to {log}, head {done.head.hash}")

@@ -8,45 +8,36 @@ import attrs
 
 from ..decisions.invariants import Invariants
 from ..eventlog import events as ev
-from ..eventlog.errors import BadInput
-from ..eventlog.log import EventLog, Head
+from ..eventlog.exported import head_from
+from ..eventlog.files import head_of
+from ..eventlog.log import EventLog
 from ..eventlog.verify import Problem, Report, verify_file
 from ..projections.state import STATE_VERSION, State, evolve, state_hash
 
 
-def verify_run(path: Path, head: Path | None = None) -> Report:
+def verify_run(path: Path, against: Path | None = None) -> Report:
     """Check everything a log promises.
 
     Args:
         path: the log.
-        head: a head of this log seen earlier, which the log must continue; by default the one its
-            last writer left beside it, if it is there.
+        against: a head or an export of this log seen earlier, which it must continue; by default
+            the head its last writer left beside it, if it is there.
 
     Raises:
-        BadInput: there is no such log, or the head is none.
+        BadInput: there is no such log, or ``against`` is neither.
     """
-    if head is None:
-        beside = path.with_name(path.name + ".head")
-        head = beside if beside.exists() else None
-    report = verify_file(path, head=_head(head) if head else None)
+    beside = head_of(path)
+    if against is None and beside.exists():
+        against = beside
+    report = verify_file(path, head=head_from(against) if against else None)
     if not report.ok:
         return report
     with EventLog.open(path) as log:
         return attrs.evolve(report, problems=_conclusions(log))
 
 
-def _head(path: Path) -> Head:
-    try:
-        # A file that is no text is as little a head as any other: it gets the same words.
-        return Head.from_text(path.read_text("utf-8", errors="replace"))
-    except OSError as error:
-        raise BadInput(f"{path}: not readable: {error.strerror}; give the file of a head") from None
-    except BadInput as error:
-        raise BadInput(f"{path}: {error}") from None
-
-
 def _conclusions(log: EventLog) -> tuple[Problem, ...]:
-    """Each event against the method's rules, each `StoreCheckpointed` against the fold before it."""
+    """Each event against the method's rules, each `StoreCheckpointed` against the fold."""
     problems = []
     state = State()
     invariants = Invariants(log.blob, log.by_id)
