@@ -35,7 +35,7 @@ lint: install
 	@MYPYPATH=$(VENV)/types $(BIN)/mypy --cache-dir $(VENV)/mypy -p discernmem
 
 bench: install
-	@set -e; for script in $(wildcard bench/*.py); do echo "# $$script"; $(BIN)/python $$script; done
+	@set -e; for script in $(wildcard bench/*_bench.py); do echo "# $$script"; $(BIN)/python $$script; done
 
 clean:
 	@rm -rf .venv build dist *.egg-info .hypothesis .ruff_cache .mypy_cache

@@ -18,30 +18,18 @@ import time
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
-from uuid import NAMESPACE_URL, uuid5
 
 import orjson
-from eventsourcing.domain import DomainEvent, datetime_now_with_tzinfo
-from eventsourcing.persistence import DatetimeAsISO, JSONTranscoder, Mapper
-from eventsourcing.sqlite import SQLiteApplicationRecorder, SQLiteDatastore
+from peers import Fact, durable, fact, recorder
+from peers import mapper as peer_mapper
 
 from discernmem.eventlog import Draft, EventLog, digest, plain
 from discernmem.eventlog import events as ev
+from discernmem.projections.state import EVENT_TYPES
 
 BATCH = 100
 ROUNDS = 3
 SYSTEM = "You are the actor of a team that solves planning tasks. " * 30
-FOLDED = (
-    "TaskStarted",
-    "ContextObserved",
-    "TaskScored",
-    "MemoryAdmitted",
-    "ConditionAdded",
-    "StateChanged",
-    "MemoryRevised",
-    "EffectRecorded",
-)
-
 BARE = f"""
 create table events (position integer primary key, {", ".join("bcdefghijklmn")});
 create table links (position, name, sha256);
@@ -53,13 +41,6 @@ create table events (
 create table links (position, name, sha256, primary key (position, name)) without rowid;
 create table blobs (id integer primary key, sha256 unique, size, codec, content);
 """
-
-
-class Fact(DomainEvent):
-    """An event of ours as eventsourcing would hold it."""
-
-    name: str
-    payload: dict[str, Any]
 
 
 # -- the events --------------------------------------------------------------------------------
@@ -277,29 +258,7 @@ def facts(drafts: list[Draft], versions: dict[str, int]) -> list[Fact]:
     for draft in drafts:
         stream = draft.event.stream
         versions[stream] = versions.get(stream, 0) + 1
-        made.append(
-            Fact(
-                originator_id=uuid5(NAMESPACE_URL, stream),
-                originator_version=versions[stream],
-                timestamp=datetime_now_with_tzinfo(),
-                name=type(draft.event).__name__,
-                payload=plain(draft.event),
-            )
-        )
-    return made
-
-
-def peer_mapper() -> Mapper[Any]:
-    """The peer's mapper as its applications set it up."""
-    transcoder = JSONTranscoder()
-    transcoder.register(DatetimeAsISO())
-    return Mapper(transcoder)
-
-
-def recorder(path: Path) -> SQLiteApplicationRecorder:
-    """The peer's recorder; SQLite's default for synchronous is FULL."""
-    made = SQLiteApplicationRecorder(SQLiteDatastore(str(path)))
-    made.create_table()
+        made.append(fact(draft.event, versions[stream]))
     return made
 
 
@@ -316,9 +275,7 @@ def bench_append(drafts: list[Draft], folder: Path) -> None:
                 log.append(batch)
 
     def bare(scratch: Path, schema: str = BARE) -> None:
-        sql = sqlite3.connect(scratch / "bare.db", isolation_level=None)
-        sql.execute("pragma journal_mode = wal")
-        sql.execute("pragma synchronous = full")
+        sql = durable(scratch / "bare.db")
         sql.executescript(schema)
         for events, links, blobs in rows:
             sql.execute("begin immediate")
@@ -408,7 +365,7 @@ def bench_rebuild(tasks: int, folder: Path) -> None:
 
     arms: dict[str, Arm] = {
         "EventLog.read, all types": ours,
-        "EventLog.read, types a store fold needs": lambda path: ours(path, FOLDED),
+        "EventLog.read, types a store fold needs": lambda path: ours(path, EVENT_TYPES),
         "select all columns + orjson to dict": dicts,
         "select position, type, payload + orjson": lambda path: dicts(path, "position, type"),
         "eventsourcing notifications + mapper": peer,
