@@ -44,7 +44,7 @@ def refuse_taken(path: Path) -> None:
     if path.exists():
         raise BadInput(f"{path} exists; choose another path, or open it to go on")
     wal = wal_of(path)
-    if _size(wal):
+    if size(wal):
         # SQLite would replay it into the new file.
         raise BadInput(f"{wal} is left from a log that was at {path.name}; move it away first")
 
@@ -140,7 +140,8 @@ def wal_of(path: Path) -> Path:
     return path.with_name(path.name + "-wal")
 
 
-def _size(path: Path) -> int:
+def size(path: Path) -> int:
+    """Bytes of a file, 0 where there is none."""
     try:
         return path.stat().st_size
     except FileNotFoundError:
@@ -180,7 +181,13 @@ def check_file(path: Path) -> None:
 
 
 def connect_writing(path: Path) -> sqlite3.Connection:
-    """The connection of the one writer: nothing acknowledged is lost when power fails."""
+    """The connection of the one writer: nothing acknowledged is lost when power fails.
+
+    Raises:
+        BadInput: the file may not be written.
+    """
+    if not os.access(path, os.W_OK, effective_ids=True):
+        raise BadInput(f"{path} may not be written; allow it, or go on with a copy of the log")
     connection = sqlite3.connect(
         f"{path.absolute().as_uri()}?mode=rw",
         uri=True,
@@ -224,14 +231,19 @@ class Reader:
 
     def _look(self) -> tuple[int, int, int]:
         main = self._path.stat()
-        return _size(self._wal), main.st_size, main.st_mtime_ns
+        return size(self._wal), main.st_size, main.st_mtime_ns
 
     def rows(self, sql: str, parameters: Sequence[Any] | Mapping[str, Any] = ()) -> list[Row]:
         """All rows of a query."""
         while True:
             try:
                 rows = self._connection.execute(sql, parameters).fetchall()
-            except sqlite3.DatabaseError:
+            except sqlite3.DatabaseError as error:
+                if not self._at_rest and error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
+                    raise BadInput(
+                        f"{self._path}: its newest events are in {self._wal.name}, which can be "
+                        "read only in a folder that may be written; copy both files to one"
+                    ) from None
                 if not self._at_rest or self._look() == self._state:
                     raise
             else:

@@ -23,6 +23,7 @@ from .events import Event
 from .lock import WriterLock
 from .reading import Readable
 from .records import Draft, Prepared, Recorded, prepare
+from .recovery import check_beside
 from .upcasters import event_class
 from .writing import Writer, match
 
@@ -103,7 +104,8 @@ class EventLog(Readable):
 
         Raises:
             BadInput: there is no such file, or it may not be opened.
-            LogError: it is not a log, or one written by newer code.
+            LogError: it is not a log, or one written by newer code; or, to write, what lies beside
+                it is of another state of it.
             LogBusy: another process is writing it, and ``write`` was asked.
         """
         path = Path(path)
@@ -111,6 +113,8 @@ class EventLog(Readable):
         lock = WriterLock(path) if write else None
         try:
             with files.reported(path):
+                if write:
+                    check_beside(path)
                 log = cls(path, lock=lock, clock=clock)
             try:
                 if check:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import os
+import shutil
 import socket
 import sqlite3
 import subprocess
@@ -172,6 +173,43 @@ def test_a_log_in_a_read_only_folder_is_read(filled: Path) -> None:
     finally:
         filled.parent.chmod(0o755)
         for folder, mode in zip(folders[1:], modes, strict=True):
+            folder.chmod(mode)
+
+
+def test_a_file_that_may_not_be_written_is_not_opened_to_write(filled: Path) -> None:
+    folders = [filled.parent, *filled.parents][:4]
+    modes = [folder.stat().st_mode for folder in folders]
+    for folder in folders:
+        folder.chmod(0o777)
+    filled.chmod(0o444)
+    try:
+        with unprivileged(), pytest.raises(BadInput, match=r"run\.db may not be written; allow it"):
+            EventLog.open(filled, write=True)
+    finally:
+        for folder, mode in zip(folders, modes, strict=True):
+            folder.chmod(mode)
+    assert beside(filled) == []
+
+
+def test_where_sqlite_cannot_take_up_the_newest_events_it_is_told_how(path: Path) -> None:
+    """Killed, copied without its shared memory, and then read where nothing may be written."""
+    copy = path.with_name("copy")
+    copy.mkdir()
+    with EventLog.create(path, run="r") as log:
+        fill(log)
+        for name in ("run.db", "run.db-wal"):
+            shutil.copy(path.with_name(name), copy / name)
+    folders = [path.parent, *path.parents][:4]
+    modes = [folder.stat().st_mode for folder in folders]
+    for folder in folders:
+        folder.chmod(0o755)
+    copy.chmod(0o555)
+    try:
+        with unprivileged(), pytest.raises(BadInput, match=r"are in run\.db-wal, .*; copy both"):
+            EventLog.open(copy / "run.db")
+    finally:
+        copy.chmod(0o755)
+        for folder, mode in zip(folders, modes, strict=True):
             folder.chmod(mode)
 
 
