@@ -15,6 +15,7 @@ from . import blobs, files
 from .chain import Head
 from .files import Row
 from .records import Prepared
+from .recovery import check_beside
 from .writing import INSERT_EVENT, INSERT_LINK, Writer
 
 _BATCH = 1000
@@ -112,7 +113,12 @@ def drafted(path: Path, *, log_id: str, run: str) -> Iterator[Copier]:
 
 @contextmanager
 def extended(path: Path) -> Iterator[Copier]:
-    """An existing log to extend, by all of the block or by nothing; the caller holds the lock."""
+    """An existing log to extend, by all of the block or by nothing; the caller holds the lock.
+
+    Raises:
+        LogError: what lies beside the log is of another state of it.
+    """
+    check_beside(path)
     connection = files.connect_writing(path)
     try:
         with _filled(connection) as copier:

@@ -130,14 +130,24 @@ def sync(path: Path) -> None:
         os.close(descriptor)
 
 
+def beside(path: Path, ending: str) -> Path:
+    """A file that goes with a log; with the log itself, where a link to it is given.
+
+    SQLite does the same, and one log must not have two locks.
+    """
+    # Not the method of Path: it raises where the folder may not be looked into.
+    real = path.resolve() if os.path.islink(path) else path
+    return real.with_name(real.name + ending)
+
+
 def head_of(path: Path) -> Path:
     """Where the last writer of a log leaves its head."""
-    return path.with_name(path.name + ".head")
+    return beside(path, ".head")
 
 
 def wal_of(path: Path) -> Path:
     """Where SQLite keeps what is not in the main file yet."""
-    return path.with_name(path.name + "-wal")
+    return beside(path, "-wal")
 
 
 def size(path: Path) -> int:

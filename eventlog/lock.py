@@ -8,13 +8,14 @@ import socket
 from pathlib import Path
 
 from .errors import BadInput, LogBusy
+from .files import beside
 
 
 class WriterLock:
     """Holds ``<log>.lock``, which names the process and host that write the log."""
 
     def __init__(self, log: Path) -> None:
-        self.path = log.with_name(log.name + ".lock")
+        self.path = beside(log, ".lock")
         self._descriptor = self._acquire(log)
 
     def _acquire(self, log: Path) -> int:

@@ -73,7 +73,8 @@ class EventLog(Readable):
             BadInput: the path is taken or cannot be written.
             LogBusy: another process is making or writing it.
         """
-        path = Path(path)
+        # A link to nothing yet: the log is made where it points.
+        path = files.beside(Path(path), "")
         if not run or not run.isprintable():
             raise BadInput(f"{run!r} cannot name a run; give it a printable name")
         lock = WriterLock(path)

@@ -260,6 +260,33 @@ def test_a_second_writer_is_refused_with_the_holder(log: EventLog) -> None:
         EventLog.create(log.path, run="r")
 
 
+def test_a_log_is_one_log_by_whichever_link_it_is_reached(filled: Path) -> None:
+    links = filled.parent / "links"
+    links.mkdir()
+    link = links / "link.db"
+    link.symlink_to(filled)
+    with EventLog.open(link, write=True) as log:
+        log.append([completed(3)])
+        with pytest.raises(LogBusy):
+            EventLog.open(filled, write=True)
+        for path in (link, filled):
+            with EventLog.open(path) as reader:
+                assert reader.head() == log.head()
+    assert beside(filled) == ["links", "run.db.head"]
+    assert beside(link) == []
+
+
+def test_a_log_is_made_where_a_link_points(path: Path) -> None:
+    link = path.with_name("link.db")
+    link.symlink_to(path)
+    with EventLog.create(link, run="r") as log:
+        fill(log)
+        with pytest.raises(LogBusy):
+            EventLog.open(link, write=True)
+    assert link.is_symlink()
+    assert beside(path) == ["link.db", "run.db.head"]
+
+
 HOLD = """
 import sys
 from discernmem.eventlog import EventLog
