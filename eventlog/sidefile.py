@@ -20,8 +20,10 @@ from .reading import Readable
 APPLICATION_ID: Final = 0x44534D53
 """``DSMS`` in the header of every side file, so that no other file is taken for one."""
 
-_BUSY_SECONDS = 10.0
-_CACHE_BYTES = 32 << 20
+BUSY_SECONDS = 10.0
+"""How long to wait for another process before going on in memory."""
+
+_CACHE_KIB = 32 << 10
 _CHECKPOINT = """
 create table checkpoint (
   code_version text    not null, -- version of the code that filled the tables
@@ -29,6 +31,19 @@ create table checkpoint (
   log_hash     text    not null  -- which has this hash in the log
 ) strict
 """
+_CIRCUMSTANCES = frozenset(
+    {
+        sqlite3.SQLITE_BUSY,
+        sqlite3.SQLITE_CANTOPEN,
+        sqlite3.SQLITE_FULL,
+        sqlite3.SQLITE_IOERR,
+        sqlite3.SQLITE_LOCKED,
+        sqlite3.SQLITE_NOMEM,
+        sqlite3.SQLITE_PERM,
+        sqlite3.SQLITE_READONLY,
+    }
+)
+"""What SQLite reports of the world around a file, not of the file."""
 
 Checkpoint = tuple[str, int, str]
 
@@ -38,19 +53,28 @@ def side_path(log: Path) -> Path:
     return log.with_suffix(".store.db")
 
 
-class Foreign(sqlite3.OperationalError):
-    """The file is not ours to write."""
+def is_side_file(path: Path) -> bool:
+    """Whether a file is one of ours by its header, whatever state the rest of it is in."""
+    try:
+        with path.open("rb") as file:
+            header = file.read(100)
+    except OSError:
+        return False
+    return header[68:72] == APPLICATION_ID.to_bytes(4, "big")
 
 
-class Moved(sqlite3.OperationalError):
+class Foreign(Exception):
+    """The file is of another program."""
+
+
+class Moved(Exception):
     """The file was deleted or replaced while it was open."""
 
 
 class SideFile:
     """The tables of one log, in the file beside it or in memory.
 
-    Not safe against code that writes the tables without `writing`. Errors of SQLite come out as
-    they are; `give_up` then chooses where to go on.
+    Errors of SQLite come out as they are; `give_up` then chooses where to go on.
 
     Args:
         log: the log the tables are computed from.
@@ -59,8 +83,9 @@ class SideFile:
         read_only: never touch the file; `writing` is then not to be used.
 
     Attributes:
-        in_memory: whether the tables are made anew in memory.
-        refilled: whether this object began to fill them from nothing.
+        path: the file.
+        in_memory: whether the tables are in memory instead.
+        refilled: whether they were begun from nothing here.
     """
 
     def __init__(
@@ -74,30 +99,28 @@ class SideFile:
         self.path = side_path(log.path)
         self.in_memory = False
         self.refilled = False
-        try:
-            self._connect("ro" if read_only else "rwc")
-        except (sqlite3.Error, OSError):
-            if read_only:
-                raise
-            self._connect_memory()
+        if read_only:
+            self._connection = self._connect("ro")
+        else:
+            self._open()
 
-    def _connect(self, mode: str) -> None:
-        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
-        self._connection = sqlite3.connect(
-            uri, uri=True, isolation_level=None, timeout=_BUSY_SECONDS
-        )
+    def _open(self) -> None:
         try:
-            self._connection.execute(f"pragma cache_size = {-_CACHE_BYTES // 1024}")
-            self._connection.execute("select * from sqlite_master limit 1").fetchall()
+            self._connection = self._connect("rwc")
             self._inode = self.path.stat().st_ino
-        except BaseException:
-            self._connection.close()
-            raise
+        except (sqlite3.Error, OSError):
+            self._open_memory()
 
-    def _connect_memory(self) -> None:
+    def _open_memory(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
         self._trusted = None
         self.in_memory = True
+
+    def _connect(self, mode: str) -> sqlite3.Connection:
+        uri = f"{self.path.absolute().as_uri()}?mode={mode}"
+        connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
+        connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
+        return connection
 
     def close(self) -> None:
         """Close the file."""
@@ -113,7 +136,7 @@ class SideFile:
         try:
             yield self._connection, self._position()
         finally:
-            self._end("commit")
+            self._roll_back()
 
     @contextmanager
     def writing(self) -> Iterator[tuple[sqlite3.Connection, int]]:
@@ -130,17 +153,20 @@ class SideFile:
             yield self._connection, self._position()
             self._connection.execute("commit")
         finally:
-            self._end("rollback")
+            self._roll_back()
+
+    def _roll_back(self) -> None:
+        if self._connection.in_transaction:
+            self._connection.execute("rollback")
 
     def mark(self, position: int) -> None:
         """Note, inside `writing`, that the tables now tell the log up to ``position``."""
         checkpoint = (self._code_version, position, self._log.head(position).hash)
         self._connection.execute("delete from checkpoint")
         self._connection.execute("insert into checkpoint values (?, ?, ?)", checkpoint)
-        self._trusted = checkpoint
 
     def give_up(self, error: Exception) -> None:
-        """Choose, after ``error`` came of the file, where to go on, with nothing in the tables.
+        """After ``error`` came of the tables, open others: to be filled, or filled by others.
 
         A damaged file of ours is deleted, once; after that and for any other reason it is memory.
 
@@ -150,33 +176,21 @@ class SideFile:
         if self.in_memory:
             raise error
         self.close()
-        damaged = not isinstance(error, sqlite3.OperationalError)
-        if damaged and not self._discarded and self._is_ours():
-            self._discarded = True
-            try:
-                self.path.unlink(missing_ok=True)
-                self._connect("rwc")
-            except (sqlite3.Error, OSError):
-                self._connect_memory()
-        elif isinstance(error, Moved):
-            self._reconnect()
+        moved = isinstance(error, Moved | FileNotFoundError)
+        if moved or (_is_damage(error) and self._discard()):
+            self._open()
         else:
-            self._connect_memory()
+            self._open_memory()
 
-    def _reconnect(self) -> None:
+    def _discard(self) -> bool:
+        if self._discarded or not is_side_file(self.path):
+            return False
+        self._discarded = True
         try:
-            self._connect("rwc")
-        except (sqlite3.Error, OSError):
-            self._connect_memory()
-
-    def _end(self, how: str) -> None:
-        if self._connection.in_transaction:
-            self._connection.execute(how)
-
-    def _is_ours(self) -> bool:
-        with self.path.open("rb") as file:
-            header = file.read(100)
-        return header[68:72] == APPLICATION_ID.to_bytes(4, "big")
+            self.path.unlink(missing_ok=True)
+        except OSError:
+            return False
+        return True
 
     def _position(self) -> int:
         """How far the tables tell this log, -1 for not at all."""
@@ -191,14 +205,16 @@ class SideFile:
         if checkpoint is None or checkpoint[0] != self._code_version:
             return -1
         if checkpoint != self._trusted:
-            try:
-                head = self._log.head(checkpoint[1])
-            except BadInput:
-                return -1
-            if head.hash != checkpoint[2]:
+            if self._hash_at(checkpoint[1]) != checkpoint[2]:
                 return -1
             self._trusted = checkpoint
         return checkpoint[1]
+
+    def _hash_at(self, position: int) -> str | None:
+        try:
+            return self._log.head(position).hash
+        except BadInput:
+            return None
 
     def _tables(self) -> list[str]:
         rows = self._connection.execute("select name from sqlite_master where type = 'table'")
@@ -212,3 +228,12 @@ class SideFile:
         self._connection.execute(f"pragma application_id = {APPLICATION_ID}")
         self.mark(0)
         self.refilled = True
+
+
+def _is_damage(error: Exception) -> bool:
+    """Whether an error tells of what is in the file."""
+    if isinstance(error, Foreign | OSError):
+        return False
+    if isinstance(error, sqlite3.Error):
+        return getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) & 0xFF not in _CIRCUMSTANCES
+    return True

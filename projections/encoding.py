@@ -6,7 +6,7 @@ them together into exactly the bytes that encoding them at once would give.
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from typing import Any, Final, get_origin
 
 import cattrs
@@ -17,6 +17,8 @@ from ..eventlog.codec import canonical
 from .evidence import Effect
 from .history import TaskRecord
 from .store import Memory
+
+Buffer = bytes | memoryview
 
 _EFFECTS: Final = "effects"
 """The key under which a memory's effects stand among its fields."""
@@ -63,9 +65,16 @@ def spliced(memory: bytes, offset: int, effects: Iterable[Sequence[bytes]]) -> b
     return b'%b,"%b":[%b]%b' % (memory[:offset], _EFFECTS.encode(), versions, memory[offset:])
 
 
-def whole(state_version: int, memories: Iterable[bytes]) -> bytes:
-    """The canonical JSON of a store: its spliced memories, given in order of admission."""
-    return b'{"memories":[%b],"state_version":%d}' % (b",".join(memories), state_version)
+def chunks(state_version: int, memories: Iterable[Buffer]) -> Iterator[Buffer]:
+    """The canonical JSON of a store, in pieces: its spliced memories in order of admission."""
+    separator = b'{"memories":['
+    for memory in memories:
+        yield separator
+        yield memory
+        separator = b","
+    if separator != b",":
+        yield separator
+    yield b'],"state_version":%d}' % state_version
 
 
 def decode_memory(data: bytes) -> Memory:

@@ -2,23 +2,26 @@
 
 One row a state: it holds from the event ``since`` on and before the event ``until``. Together with
 the effects, each at the event that recorded it, the rows give the store after any event of the log.
+As a large store is thousands of rows, now and then a whole one is kept too: one at any event is the
+last of these and the memories that changed since.
 """
 
 from __future__ import annotations
 
 import sqlite3
+from collections.abc import Iterator
+from itertools import groupby
 from operator import itemgetter
 from typing import Final
 
-import attrs
+import orjson
+import zstandard
 from immutables import Map
 
-from ..eventlog import events as ev
-from ..eventlog.log import Recorded
 from . import encoding
-from .evidence import Evidence
+from .evidence import Effect, Evidence
 from .history import History
-from .state import STATE_VERSION, State, evolve
+from .state import STATE_VERSION, State
 from .store import Memory, MemoryStore
 
 CODE_VERSION: Final = f"state {STATE_VERSION}, tables 1"
@@ -46,6 +49,7 @@ create table effects (
   primary key (memory, version, position)
 ) strict, without rowid
 """,
+    "create index effects_recorded on effects (position)",
     """
 create table tasks (
   task       text    not null,
@@ -56,9 +60,24 @@ create table tasks (
   primary key (task, since)
 ) strict
 """,
+    """
+create table stores (
+  position integer primary key, -- of the event after which the store was this
+  memories text not null,       -- [number, bytes] of each memory, in order
+  json     blob not null        -- their canonical JSON with effects, end to end, as zstd
+) strict
+""",
 )
 
+_LEVEL = 1
 _HELD = "since <= :position and (until is null or until > :position)"
+_CHANGED = """
+with changed (memory) as (
+  select memory from memories where since > :after and since <= :position
+  union
+  select memory from effects where position > :after and position <= :position
+)
+"""
 
 
 # -- asking ------------------------------------------------------------------------------------
@@ -66,33 +85,30 @@ _HELD = "since <= :position and (until is null or until > :position)"
 
 def serialised(tables: sqlite3.Connection, position: int) -> bytes:
     """The canonical bytes of the store after the event at ``position``."""
-    effects = _effects(tables, position)
-    none: dict[int, list[bytes]] = {}
-    return encoding.whole(
-        STATE_VERSION,
-        (
-            encoding.spliced(
-                json,
-                offset,
-                (effects.get(memory, none).get(number, ()) for number in range(1, version + 1)),
-            )
-            for memory, version, offset, json in _memories(tables, position)
-        ),
-    )
+    memories = _whole(tables, position)
+    ordered = (memories[number] for number in sorted(memories))
+    return b"".join(encoding.chunks(STATE_VERSION, ordered))
 
 
 def state(tables: sqlite3.Connection, position: int) -> State:
     """The state after the event at ``position``."""
-    memories = [encoding.decode_memory(row[3]) for row in _memories(tables, position)]
-    effects = {
-        (f"m{memory}", version): tuple(map(encoding.decode_effect, each))
-        for memory, versions in _effects(tables, position).items()
-        for version, each in versions.items()
+    at = {"position": position}
+    effects: dict[tuple[str, int], tuple[Effect, ...]] = {
+        (f"m{number}", version): tuple(encoding.decode_effect(json) for *_, json in rows)
+        for (number, version), rows in groupby(
+            tables.execute(
+                "select memory, version, cast(json as blob) from effects"
+                " where position <= :position order by memory, version, position",
+                at,
+            ),
+            itemgetter(0, 1),
+        )
     }
-    rows = tables.execute(
-        f"select cast(json as blob) from tasks where {_HELD}", {"position": position}
-    )
-    tasks = [encoding.decode_task(json) for (json,) in rows]
+    held = f"select cast(json as blob) from {{}} where {_HELD}"
+    memories = [
+        encoding.decode_memory(json) for (json,) in tables.execute(held.format("memories"), at)
+    ]
+    tasks = [encoding.decode_task(json) for (json,) in tables.execute(held.format("tasks"), at)]
     return State(
         MemoryStore(Map({memory.id: memory for memory in memories})),
         Evidence(Map(effects)),
@@ -104,10 +120,12 @@ def state(tables: sqlite3.Connection, position: int) -> State:
 
 def memory(tables: sqlite3.Connection, name: str, position: int) -> Memory | None:
     """One memory after the event at ``position``, if it was admitted by then."""
+    if not name.startswith("m") or not name[1:].isdecimal():
+        return None
     row = tables.execute(
         "select cast(json as blob) from memories where memory = ? and since <= ?"
         " order by since desc limit 1",
-        (_number(name), position),
+        (number_of(name), position),
     ).fetchone()
     return encoding.decode_memory(row[0]) if row else None
 
@@ -119,130 +137,70 @@ def count(tables: sqlite3.Connection, position: int) -> int:
     return found
 
 
-def _memories(tables: sqlite3.Connection, position: int) -> list[tuple[int, int, int, bytes]]:
-    sql = f"select memory, version, effects_at, cast(json as blob) from memories where {_HELD}"
-    return sorted(tables.execute(sql, {"position": position}), key=itemgetter(0))
-
-
-def _effects(tables: sqlite3.Connection, position: int) -> dict[int, dict[int, list[bytes]]]:
-    """The encoded effects by memory and version, in order."""
-    found: dict[int, dict[int, list[bytes]]] = {}
-    for memory, version, json in tables.execute(
-        "select memory, version, cast(json as blob) from effects where position <= ?"
-        " order by memory, version, position",
-        (position,),
-    ):
-        found.setdefault(memory, {}).setdefault(version, []).append(json)
-    return found
-
-
-def _number(memory: str) -> int:
+def number_of(memory: str) -> int:
+    """The number in the id of a memory."""
     return int(memory[1:])
 
 
-# -- filling -----------------------------------------------------------------------------------
+# -- whole stores ------------------------------------------------------------------------------
 
 
-class Filling:
-    """Takes the next events into the tables, by the fold itself over only what they touch.
+def keep_store(tables: sqlite3.Connection, position: int) -> None:
+    """Keep the whole store after the event at ``position``, the last one in the tables."""
+    memories = sorted(_whole(tables, position).items())
+    sizes = [(number, len(json)) for number, json in memories]
+    packed = zstandard.ZstdCompressor(_LEVEL, write_checksum=True).compress(
+        b"".join(json for _, json in memories)
+    )
+    row = (position, orjson.dumps(sizes).decode(), packed)
+    tables.execute("insert into stores values (?, ?, ?)", row)
 
-    Rows are collected and written by `write`: a state that is ended soon is written once, and one
-    call of SQLite costs as much as what it does.
-    """
 
-    def __init__(self, tables: sqlite3.Connection) -> None:
-        self._tables = tables
-        self._state = State()
-        self._memories = _Rows(tables, "memories", "memory")
-        self._tasks = _Rows(tables, "tasks", "task")
-        self._effects: list[tuple[object, ...]] = []
-
-    def add(self, recorded: Recorded) -> None:
-        """Take in the event after those taken so far.
-
-        Raises:
-            KeyError: it is about a memory or a task that no event before it began.
+def changes_since_store(tables: sqlite3.Connection) -> int:
+    """How many events changed a memory since the last store was kept."""
+    (found,) = tables.execute(
         """
-        name, task = (getattr(recorded.event, field, None) for field in ("memory", "task"))
-        if isinstance(recorded.event, ev.EffectRecorded):
-            self._effect(recorded, recorded.event)
-        elif name is not None:
-            self._memory(recorded, name)
-        elif task is not None:
-            self._task(recorded, task)
-
-    def _effect(self, recorded: Recorded, event: ev.EffectRecorded) -> None:
-        (effect,) = evolve(State(), recorded).evidence.of(event.memory, event.version)
-        key = (_number(event.memory), event.version, recorded.position)
-        self._effects.append((*key, encoding.encode(effect).decode()))
-
-    def _memory(self, recorded: Recorded, name: str) -> None:
-        known = self._state.store
-        if name not in known and not isinstance(recorded.event, ev.MemoryAdmitted):
-            held = self._memories.current(_number(name))
-            if held is not None:
-                known = MemoryStore(known.memories.set(name, encoding.decode_memory(held)))
-        self._state = evolve(attrs.evolve(self._state, store=known), recorded)
-        memory = self._state.store[name]
-        json, offset = encoding.encode_memory(memory)
-        self._memories.put(
-            memory.number, recorded.position, (memory.version, json.decode(), offset)
-        )
-
-    def _task(self, recorded: Recorded, task: str) -> None:
-        known = self._state.history
-        if task not in known.tasks and not isinstance(recorded.event, ev.TaskStarted):
-            held = self._tasks.current(task)
-            if held is not None:
-                known = History(known.tasks.set(task, encoding.decode_task(held)))
-        self._state = evolve(attrs.evolve(self._state, history=known), recorded)
-        record = self._state.history[task]
-        self._tasks.put(task, recorded.position, (record.index, encoding.encode(record).decode()))
-
-    def write(self) -> None:
-        """Write what was collected."""
-        self._memories.write()
-        self._tasks.write()
-        self._tables.executemany("insert into effects values (?, ?, ?, ?)", self._effects)
-        self._effects.clear()
+        with kept (position) as (select coalesce(max(position), 0) from stores)
+        select (select count(*) from memories where since > kept.position)
+             + (select count(*) from effects where effects.position > kept.position)
+        from kept
+        """
+    ).fetchone()
+    return int(found)
 
 
-class _Rows:
-    """New rows of one of the tables of states, by the key of what they are about."""
+def _whole(tables: sqlite3.Connection, position: int) -> dict[int, encoding.Buffer]:
+    """The JSON of every memory with its effects after the event at ``position``, by number."""
+    memories: dict[int, encoding.Buffer] = {}
+    kept = tables.execute(
+        "select position, memories, json from stores where position <= ?"
+        " order by position desc limit 1",
+        (position,),
+    ).fetchone()
+    after, sizes, packed = kept or (0, "[]", b"")
+    json = memoryview(zstandard.decompress(packed)) if packed else memoryview(b"")
+    start = 0
+    for number, size in orjson.loads(sizes):
+        memories[number] = json[start : start + size]
+        start += size
+    memories.update(_changed(tables, after, position))
+    return memories
 
-    def __init__(self, tables: sqlite3.Connection, table: str, key: str) -> None:
-        self._tables = tables
-        self._table = table
-        self._key = key
-        self._open: dict[object, tuple[int, tuple[object, ...]]] = {}
-        self._done: list[tuple[object, ...]] = []
-        self._ended: list[tuple[object, ...]] = []
 
-    def current(self, key: object) -> bytes | None:
-        """The JSON of the state that holds now, as of the last write."""
-        row = self._tables.execute(
-            f"select cast(json as blob) from {self._table}"
-            f" where {self._key} = ? and until is null",
-            (key,),
-        ).fetchone()
-        return row[0] if row else None
-
-    def put(self, key: object, position: int, values: tuple[object, ...]) -> None:
-        """From ``position`` on another state holds."""
-        if key in self._open:
-            since, before = self._open[key]
-            self._done.append((key, since, position, *before))
-        else:
-            self._ended.append((position, key))
-        self._open[key] = position, values
-
-    def write(self) -> None:
-        """Write the rows: first the end of those there are, then the new ones."""
-        self._tables.executemany(
-            f"update {self._table} set until = ? where {self._key} = ? and until is null",
-            self._ended,
-        )
-        self._done += [(key, since, None, *values) for key, (since, values) in self._open.items()]
-        if self._done:
-            marks = ", ".join("?" * len(self._done[0]))
-            self._tables.executemany(f"insert into {self._table} values ({marks})", self._done)
+def _changed(tables: sqlite3.Connection, after: int, position: int) -> Iterator[tuple[int, bytes]]:
+    """The memories that changed behind ``after``, as they were after the event at ``position``."""
+    span = {"after": after, "position": position}
+    effects: dict[tuple[int, int], list[bytes]] = {}
+    for number, version, json in tables.execute(
+        f"{_CHANGED} select memory, version, cast(json as blob) from changed cross join effects"
+        " using (memory) where position <= :position order by memory, version, position",
+        span,
+    ):
+        effects.setdefault((number, version), []).append(json)
+    for number, version, offset, json in tables.execute(
+        f"{_CHANGED} select memory, version, effects_at, cast(json as blob)"
+        f" from changed cross join memories using (memory) where {_HELD}",
+        span,
+    ):
+        each = (effects.get((number, earlier), ()) for earlier in range(1, version + 1))
+        yield number, encoding.spliced(json, offset, each)

@@ -6,7 +6,8 @@ named by its hash (`StoreCheckpointed`).
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+import hashlib
+from collections.abc import Iterable, Iterator
 from typing import Any, Final
 
 import attrs
@@ -14,7 +15,7 @@ import attrs
 from ..eventlog.codec import canonical, digest
 from ..eventlog.log import Recorded
 from . import evidence, history, store
-from .encoding import encode, encode_memory, spliced, whole
+from .encoding import Buffer, chunks, encode, encode_memory, spliced
 
 STATE_VERSION: Final = 1
 """Version of the canonical form and of the folds behind it; a side file of another is discarded."""
@@ -111,13 +112,22 @@ class Serialiser:
 
     def serialise(self, state: State) -> bytes:
         """The same bytes as the function `serialise`."""
-        changed = self._changed(state)
-        for memory in changed:
+        return b"".join(self._chunks(state))
+
+    def state_hash(self, state: State) -> str:
+        """The same hash as the function `state_hash`."""
+        sha256 = hashlib.sha256()
+        for chunk in self._chunks(state):
+            sha256.update(chunk)
+        return sha256.hexdigest()
+
+    def _chunks(self, state: State) -> Iterator[Buffer]:
+        for memory in self._changed(state):
             if memory in state.store:
                 self._encoded[memory] = _encoded(state, state.store[memory])
         if len(self._order) != len(self._memories):
             self._order = [memory.id for memory in state.store.ordered()]
-        return whole(STATE_VERSION, map(self._encoded.__getitem__, self._order))
+        return chunks(STATE_VERSION, map(self._encoded.__getitem__, self._order))
 
     def _changed(self, state: State) -> set[str]:
         memories, effects = self._memories, self._effects
@@ -135,10 +145,6 @@ class Serialiser:
         # Something kept is not in this state: it is no later one than the last.
         self._forget()
         return self._changed(state)
-
-    def state_hash(self, state: State) -> str:
-        """The same hash as the function `state_hash`."""
-        return digest(self.serialise(state))
 
 
 def _encoded(state: State, memory: store.Memory) -> bytes:

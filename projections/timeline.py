@@ -8,15 +8,16 @@ from types import TracebackType
 from typing import Final, Self, TypeVar
 
 from ..eventlog.codec import digest
-from ..eventlog.errors import BadInput
+from ..eventlog.errors import BadInput, DiscernmemError
 from ..eventlog.events import StoreCheckpointed
 from ..eventlog.log import EventLog
 from ..eventlog.sidefile import SideFile
 from . import held
+from .filling import Filling
 from .state import EVENT_TYPES, STATE_VERSION, State
 from .store import Memory
 
-BATCH: Final = 5000
+BATCH: Final = 20_000
 """Events taken into the side file in one transaction, and lost if it is killed."""
 
 Answer = TypeVar("Answer")
@@ -91,8 +92,10 @@ class Timeline:
                     if reached >= position:
                         return question(tables)
                 self._fill()
-            # What a damaged file gives instead of rows is anything: all of it leads to a new one.
-            except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+            except DiscernmemError:
+                raise
+            # Reading what is damaged can raise anything; that it was the log shows in memory.
+            except Exception as error:
                 self._side.give_up(error)
 
     # -- filling -------------------------------------------------------------------------------
@@ -102,7 +105,9 @@ class Timeline:
         try:
             if not self._side.in_memory:
                 self._fill()
-        except (sqlite3.Error, OSError, ValueError, KeyError, TypeError) as error:
+        except DiscernmemError:
+            raise
+        except Exception as error:
             self._side.give_up(error)
 
     def _fill(self) -> None:
@@ -112,7 +117,7 @@ class Timeline:
 
     def _fill_batch(self, head: int) -> int:
         with self._side.writing() as (tables, reached):
-            filling = held.Filling(tables)
+            filling = Filling(tables)
             new = self._log.read(after=reached, until=head, types=EVENT_TYPES)
             reached = max(reached, head)
             for number, recorded in enumerate(new, start=1):

@@ -7,7 +7,7 @@ from typing import Final
 from ..eventlog import events as ev
 from ..eventlog.codec import digest
 from ..projections.history import TaskRecord
-from ..projections.state import STATE_VERSION, state_hash
+from ..projections.state import STATE_VERSION
 from .benchmarks.base import Task
 from .experience import admit, attach, calibrate, extract, match_identity
 from .journal import Observation
@@ -90,7 +90,7 @@ def _complete(run: Run, run_id: str, record: TaskRecord, score: float, cause: st
             run=run_id,
             index=record.index,
             state_version=STATE_VERSION,
-            state_hash=state_hash(run.state),
+            state_hash=run.serialiser.state_hash(run.state),
         ),
         completed.event_id,
     )

@@ -11,7 +11,7 @@ from ..decisions.settings import Settings
 from ..eventlog import events as ev
 from ..eventlog.log import Recorded
 from ..projections.history import TaskRecord
-from ..projections.state import State
+from ..projections.state import Serialiser, State
 from ..projections.store import Memory
 from .deciding import Decider
 from .embeddings import Embeddings, Neighbours
@@ -33,6 +33,7 @@ class Run:
     executions: Executions
     decider: Decider
     embeddings: Embeddings
+    serialiser: Serialiser = attrs.field(init=False, factory=Serialiser)
     memory_neighbours: Neighbours = attrs.field(init=False)
     task_neighbours: Neighbours = attrs.field(init=False)
     asked: int = 0

@@ -12,7 +12,8 @@ from ..eventlog.exported import head_from
 from ..eventlog.files import head_of
 from ..eventlog.log import EventLog
 from ..eventlog.verify import Problem, Report, verify_file
-from ..projections.state import STATE_VERSION, State, evolve, state_hash
+from ..projections.equality import SideFileCheck
+from ..projections.state import STATE_VERSION, Serialiser, State, evolve
 
 
 def verify_run(path: Path, against: Path | None = None) -> Report:
@@ -32,14 +33,14 @@ def verify_run(path: Path, against: Path | None = None) -> Report:
     report = verify_file(path, head=head_from(against) if against else None)
     if not report.ok:
         return report
-    with EventLog.open(path) as log:
-        return attrs.evolve(report, problems=_conclusions(log))
+    with EventLog.open(path) as log, SideFileCheck(log) as side:
+        return attrs.evolve(report, problems=_conclusions(log, side))
 
 
-def _conclusions(log: EventLog) -> tuple[Problem, ...]:
-    """Each event against the method's rules, each `StoreCheckpointed` against the fold."""
+def _conclusions(log: EventLog, side: SideFileCheck) -> tuple[Problem, ...]:
+    """Each event against the method's rules, the hashes and the side file against the fold."""
     problems = []
-    state = State()
+    state, serialiser = State(), Serialiser()
     invariants = Invariants(log.blob, log.by_id)
     for recorded in log.read():
         position = recorded.position
@@ -47,20 +48,19 @@ def _conclusions(log: EventLog) -> tuple[Problem, ...]:
             problems.append(Problem(position, "invariant", message))
         try:
             if isinstance(recorded.event, ev.StoreCheckpointed):
-                problems += _store(recorded.event, state, position)
+                problems += _store(recorded.event, serialiser.state_hash(state), position)
             state = evolve(state, recorded)
         except (KeyError, ValueError):
             message = "is about a memory or task that is not there; nothing after it was checked"
             problems.append(Problem(position, "store", message))
             break
+        for message in side.problems(position, state, serialiser):
+            problems.append(Problem(position, "projection", message))
     return tuple(problems)
 
 
-def _store(event: ev.StoreCheckpointed, state: State, position: int) -> list[Problem]:
-    if event.state_version != STATE_VERSION:
-        return []
-    folded = state_hash(state)
-    if event.state_hash == folded:
+def _store(event: ev.StoreCheckpointed, folded: str, position: int) -> list[Problem]:
+    if event.state_version != STATE_VERSION or event.state_hash == folded:
         return []
     message = (
         f"the store after task {event.index} is {folded[:12]}, recorded {event.state_hash[:12]}"

@@ -23,6 +23,7 @@ from discernmem.decisions.plan import worst_case
 from discernmem.decisions.settings import Settings
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.errors import CheckFailed, Infrastructure
+from discernmem.projections.state import Serialiser
 from discernmem.replayers import doctor, session
 from discernmem.replayers.config import Config
 from discernmem.replayers.models.llama import library
@@ -358,8 +359,9 @@ def test_a_changed_byte_anywhere_in_a_row_is_found(
 def test_a_store_that_is_not_the_fold_is_found_though_the_chain_holds(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr("discernmem.replayers.cycle.state_hash", lambda _: "0" * 64)
-    log = record(tmp_path, SEED, tasks=2)
+    with monkeypatch.context() as patch:
+        patch.setattr(Serialiser, "state_hash", lambda *_: "0" * 64)
+        log = record(tmp_path, SEED, tasks=2)
     status, out, err = verify(capsys, log)
     assert status == 1
     assert out.count(": store: the store after task ") == 2

@@ -15,7 +15,7 @@ from lively import lively_world, quick_folder
 
 from discernmem.eventlog import EventLog, Recorded
 from discernmem.eventlog import events as ev
-from discernmem.projections.state import State, dump, evolve, state_hash
+from discernmem.projections.state import State, evolve, state_hash
 from discernmem.replayers import session
 from discernmem.replayers.journal import Journal
 from discernmem.replayers.offline import replay_offline
@@ -38,7 +38,7 @@ def recorded(seed: int, **options: Any) -> Iterator[tuple[Path, list[Recorded]]]
 @runs
 @given(SEEDS)
 def test_the_live_state_is_the_fold_of_the_log_after_every_event(seed: int) -> None:
-    live: dict[int, bytes] = {}
+    live: dict[int, State] = {}
 
     class Watched(Journal):
         def observe(self, *args: Any, **options: Any) -> Recorded:
@@ -48,7 +48,7 @@ def test_the_live_state_is_the_fold_of_the_log_after_every_event(seed: int) -> N
             return self._note(super().emit(*args, **options))
 
         def _note(self, found: Recorded) -> Recorded:
-            live[self.log.head().position] = dump(self.state)
+            live[self.log.head().position] = self.state
             return found
 
     with pytest.MonkeyPatch.context() as patch:
@@ -58,7 +58,7 @@ def test_the_live_state_is_the_fold_of_the_log_after_every_event(seed: int) -> N
             for each in events:
                 state = evolve(state, each)
                 if each.position > 1:  # the header is written before there is a journal
-                    assert live[each.position] == dump(state), each.position
+                    assert live[each.position] == state, each.position
 
 
 @runs
@@ -71,9 +71,9 @@ def test_a_replay_never_writes_to_the_store(seed: int, reuse: bool) -> None:
         def run(self: Run, *args: Any, **options: Any) -> Any:
             nonlocal replays
             replays += 1
-            before = dump(self.state)
+            before = self.state
             found = replay(self, *args, **options)
-            assert dump(self.state) == before
+            assert self.state == before
             return found
 
         return run

@@ -1,0 +1,85 @@
+"""Whether the side file says what the log says: its tables against a fold of the log."""
+
+from __future__ import annotations
+
+import sqlite3
+from types import TracebackType
+from typing import Final, Self
+
+from ..eventlog.errors import DiscernmemError
+from ..eventlog.log import EventLog
+from ..eventlog.sidefile import Foreign, SideFile, is_side_file, side_path
+from . import held
+from .state import Serialiser, State
+from .timeline import last_completed
+
+POINTS: Final = 20
+"""The most tasks after which the two are compared."""
+
+
+class SideFileCheck:
+    """Compares the side file of a log, if it has one, with the states of a fold.
+
+    The file is only read. What is not of this log and this code is not used by anybody and
+    therefore not compared; neither is what is locked or was left in the middle of a transaction.
+    """
+
+    def __init__(self, log: EventLog) -> None:
+        self._side: SideFile | None = None
+        self._path = side_path(log.path)
+        last = last_completed(log)
+        tasks = {last * number // POINTS for number in range(1, POINTS + 1)}
+        self._positions = {log.position_at_task(task) for task in tasks}
+        if not is_side_file(self._path):
+            return
+        try:
+            self._side = SideFile(
+                log, schema=held.SCHEMA, code_version=held.CODE_VERSION, read_only=True
+            )
+            with self._side.reading() as (_, reached):
+                self._positions.add(reached)
+        except sqlite3.Error:
+            # Nothing can be read of it now; at the first position there will be words for why.
+            return
+
+    def __enter__(self) -> Self:
+        return self
+
+    def __exit__(
+        self,
+        kind: type[BaseException] | None,
+        error: BaseException | None,
+        trace: TracebackType | None,
+    ) -> None:
+        if self._side is not None:
+            self._side.close()
+
+    def problems(self, position: int, state: State, serialiser: Serialiser) -> list[str]:
+        """What is wrong with the side file at ``position``, where the fold gives ``state``.
+
+        One finding is enough: after it nothing more is compared.
+        """
+        if self._side is None or position not in self._positions:
+            return []
+        try:
+            with self._side.reading() as (tables, reached):
+                if reached < position or _agrees(tables, position, state, serialiser):
+                    return []
+            reason = "holds another store than the log gives"
+        except (DiscernmemError, sqlite3.OperationalError, Foreign):
+            return []
+        # Reading what is damaged can raise anything.
+        except Exception:
+            reason = "is damaged"
+        self._side.close()
+        self._side = None
+        return [f"{self._path.name} {reason}; delete it, it is made anew from the log"]
+
+
+def _agrees(
+    tables: sqlite3.Connection, position: int, state: State, serialiser: Serialiser
+) -> bool:
+    return (
+        held.serialised(tables, position) == serialiser.serialise(state)
+        and held.state(tables, position) == state
+    )
