@@ -10,8 +10,7 @@ from typing import Any
 
 import attrs
 import pytest
-from judging import Tale, judged, made, tale_of
-from lively import quick_folder, record, rich_seed
+from judging import Tale, judged, made, rich_tale
 
 from discernmem.decisions.overrides import consequences
 from discernmem.eventlog import digest
@@ -55,9 +54,7 @@ SAMPLED = 2
 @cache
 def tale() -> Tale:
     """A rich run, and before its end a person's decision of every kind."""
-    with quick_folder() as folder:
-        run = tale_of(record(folder, rich_seed()))
-    end = run.position(ev.RunFinished)
+    run = rich_tale()
     for action, kind, text in (
         ("add-use", "use_when", "a jar is named"),
         ("withdraw-condition", "use_when", "a jar is named"),

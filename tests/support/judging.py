@@ -3,10 +3,12 @@
 from __future__ import annotations
 
 from collections.abc import Callable, Iterable, Mapping
+from functools import cache
 from pathlib import Path
 from typing import Any
 
 import attrs
+from lively import quick_folder, record, rich_seed
 
 from discernmem.decisions.invariants import Invariants
 from discernmem.eventlog import EventLog, Recorded
@@ -96,6 +98,20 @@ def judged(tale: Tale, *, until: int | None = None) -> Found:
         except KeyError:
             assert found, "only what was found wrong may be about nothing"
     return found
+
+
+def named(changed: Tale, position: int) -> str:
+    """What is wrong up to a position and so there alone, by its first words."""
+    told = judged(changed, until=position)
+    assert {at for at, _ in told} == {position}, told
+    return told[0][1]
+
+
+@cache
+def rich_tale() -> Tale:
+    """A run that has everything."""
+    with quick_folder() as folder:
+        return tale_of(record(folder, rich_seed()))
 
 
 def _up_to(events: Iterable[Recorded], until: int | None) -> Iterable[Recorded]:
