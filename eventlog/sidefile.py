@@ -107,9 +107,11 @@ class SideFile:
     def _open(self) -> None:
         try:
             self._connection = self._connect("rwc")
-            self._inode = self.path.stat().st_ino
-        except (sqlite3.Error, OSError):
-            self._open_memory()
+        except (sqlite3.Error, OSError) as error:
+            if _is_damage(error) and self._discard():
+                self._open()
+            else:
+                self._open_memory()
 
     def _open_memory(self) -> None:
         self._connection = sqlite3.connect(":memory:", isolation_level=None)
@@ -119,7 +121,12 @@ class SideFile:
     def _connect(self, mode: str) -> sqlite3.Connection:
         uri = f"{self.path.absolute().as_uri()}?mode={mode}"
         connection = sqlite3.connect(uri, uri=True, isolation_level=None, timeout=BUSY_SECONDS)
-        connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
+        try:
+            connection.execute(f"pragma cache_size = -{_CACHE_KIB}")
+            self._inode = self.path.stat().st_ino
+        except BaseException:
+            connection.close()
+            raise
         return connection
 
     def close(self) -> None:

@@ -26,6 +26,7 @@ class SideFileCheck:
 
     def __init__(self, log: EventLog) -> None:
         self._side: SideFile | None = None
+        self._damaged = False
         self._path = side_path(log.path)
         last = last_completed(log)
         tasks = {last * number // POINTS for number in range(1, POINTS + 1)}
@@ -38,9 +39,10 @@ class SideFileCheck:
             )
             with self._side.reading() as (_, reached):
                 self._positions.add(reached)
-        except sqlite3.Error:
-            # Nothing can be read of it now; at the first position there will be words for why.
+        except sqlite3.OperationalError:
             return
+        except sqlite3.DatabaseError:
+            self._damaged = True
 
     def __enter__(self) -> Self:
         return self
@@ -51,29 +53,39 @@ class SideFileCheck:
         error: BaseException | None,
         trace: TracebackType | None,
     ) -> None:
+        self.close()
+
+    def close(self) -> None:
+        """Compare no more."""
         if self._side is not None:
             self._side.close()
+        self._side, self._damaged = None, False
 
     def problems(self, position: int, state: State, serialiser: Serialiser) -> list[str]:
         """What is wrong with the side file at ``position``, where the fold gives ``state``.
 
         One finding is enough: after it nothing more is compared.
         """
-        if self._side is None or position not in self._positions:
+        if position not in self._positions or not (self._side or self._damaged):
             return []
+        reason = "is damaged" if self._damaged else self._difference(position, state, serialiser)
+        if not reason:
+            return []
+        self.close()
+        return [f"{self._path.name} {reason}; delete it, it is made anew from the log"]
+
+    def _difference(self, position: int, state: State, serialiser: Serialiser) -> str:
+        assert self._side is not None
         try:
             with self._side.reading() as (tables, reached):
                 if reached < position or _agrees(tables, position, state, serialiser):
-                    return []
-            reason = "holds another store than the log gives"
+                    return ""
+            return "holds another store than the log gives"
         except (DiscernmemError, sqlite3.OperationalError, Foreign):
-            return []
+            return ""
         # Reading what is damaged can raise anything.
         except Exception:
-            reason = "is damaged"
-        self._side.close()
-        self._side = None
-        return [f"{self._path.name} {reason}; delete it, it is made anew from the log"]
+            return "is damaged"
 
 
 def _agrees(

@@ -1,4 +1,4 @@
-"""The fold of any sequence of events: what it keeps, and that a snapshot is as good as the events.
+"""The fold of any sequence of events: what it keeps, and that tables give back every state of it.
 
 The sequences are generated: anything the vocabulary allows in an order that makes sense, not only
 what today's rules conclude.
@@ -6,23 +6,28 @@ what today's rules conclude.
 
 from __future__ import annotations
 
+import sqlite3
+from contextlib import closing
+from itertools import groupby
+from operator import itemgetter
 from typing import Any
 
 import attrs
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
 from discernmem.eventlog import Recorded, encode
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.codec import canonical
+from discernmem.projections import encoding, filling, held
 from discernmem.projections.changes import CHANGING
 from discernmem.projections.state import (
     EVENT_TYPES,
+    Serialiser,
     State,
-    dump,
     evolve,
     fold,
-    load,
     plain,
     serialise,
     state_hash,
@@ -34,6 +39,7 @@ SCORES = st.floats(-1, 1, allow_nan=False)
 ROLES = ("assistant", "user_proxy")
 
 modest = settings(max_examples=60, deadline=None)
+few = settings(max_examples=25, deadline=None)
 
 
 def recorded(event: ev.Event, position: int, task: int) -> Recorded:
@@ -158,22 +164,64 @@ def histories(draw: Any) -> list[Recorded]:
 
 @modest
 @given(histories())
-def test_a_dumped_state_loads_as_the_same_state(history: list[Recorded]) -> None:
-    state = State()
+def test_memories_effects_and_tasks_are_decoded_as_they_were(history: list[Recorded]) -> None:
+    state = fold(history)
+    for memory in state.store.ordered():
+        assert encoding.decode_memory(encoding.encode_memory(memory)[0]) == memory
+    for effects in state.evidence.effects.values():
+        assert tuple(encoding.decode_effect(encoding.encode(each)) for each in effects) == effects
+    for task in state.history.tasks.values():
+        assert encoding.decode_task(encoding.encode(task)) == task
+
+
+@few
+@given(histories(), st.data())
+def test_the_tables_give_every_state_of_the_fold_however_they_were_filled(
+    history: list[Recorded], data: st.DataObject
+) -> None:
+    states = [State()]
     for each in history:
-        state = evolve(state, each)
-        again = load(dump(state))
-        assert again == state
-        assert serialise(again) == serialise(state)
-        assert dump(again) == dump(state)
+        states.append(evolve(states[-1], each))
+    with closing(sqlite3.connect(":memory:")) as tables, pytest.MonkeyPatch.context() as patch:
+        patch.setattr(filling, "STORE_EVERY", data.draw(st.integers(1, 5)))
+        for statement in held.SCHEMA:
+            tables.execute(statement)
+        left = list(history)
+        while left:
+            taken = data.draw(st.integers(1, len(left)))
+            batch = filling.Filling(tables)
+            for each in left[:taken]:
+                batch.add(each)
+            batch.write()
+            del left[:taken]
+        for position, state in enumerate(states):
+            assert held.serialised(tables, position) == serialise(state), position
+            assert held.state(tables, position) == state, position
+            assert held.count(tables, position) == len(state.store)
+            for name in ("m1", "m2", "m9"):
+                known = state.store.memories.get(name)
+                assert held.memory(tables, name, position) == known
+        for table, key in (("memories", "memory"), ("tasks", "task")):
+            rows = tables.execute(f"select {key}, since, until from {table} order by 1, 2")
+            for _, spans in groupby(rows, itemgetter(0)):
+                _, begun, ended = zip(*spans, strict=True)
+                assert ended == (*begun[1:], None)
 
 
 @modest
 @given(histories(), st.data())
-def test_a_fold_goes_on_from_any_snapshot(history: list[Recorded], data: st.DataObject) -> None:
-    cut = data.draw(st.integers(0, len(history)))
-    snapshot = dump(fold(history[:cut]))
-    assert fold(history[cut:], load(snapshot)) == fold(history)
+def test_a_serialiser_gives_the_bytes_of_any_state_in_any_order(
+    history: list[Recorded], data: st.DataObject
+) -> None:
+    states = [State()]
+    for each in history:
+        states.append(evolve(states[-1], each))
+    in_order, jumping = Serialiser(), Serialiser()
+    for state in states:
+        assert in_order.serialise(state) == serialise(state)
+        assert in_order.state_hash(state) == state_hash(state)
+    for state in data.draw(st.lists(st.sampled_from(states), max_size=12)):
+        assert jumping.serialise(state) == serialise(state)
 
 
 @modest
