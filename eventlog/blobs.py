@@ -46,13 +46,18 @@ def unpack(codec: str, size: int, packed: bytes, sha256: bytes) -> bytes:
     Raises:
         LogError: it is not the content the digest was made of.
     """
+    name = sha256.hex()[:12]
     try:
         content = packed
         if codec == "zstd":
             content = zstandard.ZstdDecompressor().decompress(packed, max_output_size=size)
+        elif codec != "none":
+            raise ValueError(f"codec {codec!r} is unknown")
+        if len(content) != size:
+            raise ValueError(f"it has {len(content)} bytes, not {size}")
         intact = hashlib.sha256(content).digest() == sha256
     except (zstandard.ZstdError, TypeError, ValueError, OverflowError, MemoryError) as error:
-        raise LogError(f"blob {sha256.hex()[:12]} is damaged: {error}") from None
+        raise LogError(f"blob {name} is damaged: {error}") from None
     if not intact:
-        raise LogError(f"blob {sha256.hex()[:12]} is damaged: its content has another digest")
+        raise LogError(f"blob {name} is damaged: its content has another digest")
     return content

@@ -26,6 +26,7 @@ OBJECTS = "select type, name, sql from sqlite_master where substr(name, 1, 7) <>
 """What a file is made of, without what SQLite makes for itself."""
 
 _MAGIC = b"SQLite format 3\0"
+_LAYOUTS = 4
 _BUSY_SECONDS = 10.0
 _WAL_LIMIT_BYTES = 8 << 20
 
@@ -177,9 +178,13 @@ def check_file(path: Path) -> None:
         raise LogError(f"{path} is empty: not a log; remove it, or give the path of one")
     if len(header) < 100 or not header.startswith(_MAGIC):
         raise LogError(f"{path} is not an SQLite file; give the path of a log")
-    version, application = (int.from_bytes(header[at : at + 4], "big") for at in (60, 68))
+    layout, version, application = (
+        int.from_bytes(header[at : at + 4], "big") for at in (44, 60, 68)
+    )
     if application != APPLICATION_ID:
         raise LogError(f"{path} is an SQLite file of another program; give the path of a log")
+    if layout > _LAYOUTS:
+        raise LogError(f"{path} is damaged: SQLite has no layout {layout}; restore a copy")
     if version != FORMAT:
         raise LogError(
             f"{path} has log format {version}, this code reads format {FORMAT}; "
@@ -221,10 +226,14 @@ class Reader:
     A read-only connection to a WAL database makes two files beside it, or fails in a folder it may
     not write. While there is no WAL the main file is complete, so it is read as immutable; every
     answer is given only if the file was still untouched afterwards, else it is read again.
+
+    With ``damaged``, SQLite gives what there is of a file that was cut, where it otherwise gives
+    nothing.
     """
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, *, damaged: bool = False) -> None:
         self._path = path
+        self._damaged = damaged
         self._wal = wal_of(path)
         self._connect()
 
@@ -238,6 +247,8 @@ class Reader:
             isolation_level=None,
             timeout=_BUSY_SECONDS,
         )
+        if self._damaged:
+            self._connection.execute("pragma writable_schema = on")
 
     def _look(self) -> tuple[int, int, int]:
         main = self._path.stat()
@@ -249,7 +260,8 @@ class Reader:
             try:
                 rows = self._connection.execute(sql, parameters).fetchall()
             except sqlite3.DatabaseError as error:
-                if not self._at_rest and error.sqlite_errorcode == sqlite3.SQLITE_CANTOPEN:
+                code = getattr(error, "sqlite_errorcode", None)
+                if not self._at_rest and code == sqlite3.SQLITE_CANTOPEN:
                     raise BadInput(
                         f"{self._path}: its newest events are in {self._wal.name}, which can be "
                         "read only in a folder that may be written; copy both files to one"
@@ -279,12 +291,22 @@ def reported(path: Path) -> Iterator[None]:
         raise
     except sqlite3.IntegrityError as error:
         raise Conflict(f"{path}: refused by the log's guards: {error}; nothing written") from None
+    except UnicodeDecodeError as error:
+        # The words of SQLite quote what it cannot read.
+        raise _damaged(path, error) from None
     except sqlite3.OperationalError as error:
+        if not hasattr(error, "sqlite_errorcode"):
+            # A text that is none: SQLite gave it, Python could not take it.
+            raise _damaged(path, error) from None
         raise Infrastructure(
             f"{path}: {error}; nothing of this step was written: make room or free the file, "
             "then resume"
         ) from None
     except sqlite3.DatabaseError as error:
-        raise LogError(f"{path} is damaged: {error}; run verify, and restore a copy") from None
+        raise _damaged(path, error) from None
     except OSError as error:
         raise Infrastructure(f"{path}: {error.strerror}; make room or free the file") from None
+
+
+def _damaged(path: Path, error: Exception) -> LogError:
+    return LogError(f"{path} is damaged: {error}; run verify, and restore a copy")

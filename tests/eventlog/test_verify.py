@@ -12,24 +12,11 @@ from pathlib import Path
 import attrs
 import pytest
 from sample_log import LONG, admitted, completed, fill, ref
+from tampering import tamper
 
 from discernmem.eventlog import Draft, EventLog, Head
 from discernmem.eventlog.errors import BadInput
 from discernmem.eventlog.verify import Problem, verify, verify_file
-
-
-def tamper(path: Path, *statements: str) -> None:
-    """Change a log as whoever holds the file can: without its triggers and checks."""
-    with closing(sqlite3.connect(path, isolation_level=None)) as sql:
-        triggers = sql.execute("select name, sql from sqlite_master where type = 'trigger'")
-        triggers = triggers.fetchall()
-        for name, _ in triggers:
-            sql.execute(f"drop trigger {name}")
-        sql.execute("pragma ignore_check_constraints = on")
-        for statement in statements:
-            sql.execute(statement)
-        for _, create in triggers:
-            sql.execute(create)
 
 
 def flip(path: Path, needle: bytes, *, bit: int = 1) -> None:
@@ -117,8 +104,16 @@ def test_a_live_log_is_verified_while_it_is_written(log: EventLog) -> None:
             "update event_blobs set name = 'other' where position = 1",
             {(1, "hash"), (1, "blob")},
         ),
+        (
+            "update blobs set codec = 'nope' where id = 1",
+            {(1, "blob"), (5, "blob"), (6, "blob")},
+        ),
+        ("update blobs set id = 7 where id = 2", {(0, "blob")}),
         ("insert into event_blobs select 99, 'x', sha256 from blobs where id = 1", {(99, "blob")}),
         ("update log_meta set value = 'x' where key = 'genesis'", {(0, "meta")}),
+        ("update log_meta set value = '2' where key = 'format'", {(0, "meta")}),
+        ("delete from log_meta where key = 'hash'", {(0, "meta")}),
+        ("insert into log_meta values ('owner', 'me')", {(0, "meta")}),
         (
             "update log_meta set value = 'x' where key = 'log_id'",
             {(0, "meta"), (1, "chain")},
