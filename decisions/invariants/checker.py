@@ -17,7 +17,7 @@ from .people import override
 from .scripts import Due, Script
 from .solving import task
 from .trajectories import faults, read
-from .walk import Broken, Current, Header, Walk, said
+from .walk import Broken, Current, Header, Walk
 
 _IDENTITY: Final = ("memory", "version", "task", "index")
 """Fields that name what an event is about; another value makes it another event."""
@@ -176,7 +176,7 @@ class Invariants:
             walk.problem(f"trajectory is none: {error}")
             return
         if self._open:
-            for fault in faults(event, steps, walk.reply, said):
+            for fault in faults(event, steps, walk.reply):
                 walk.problem(fault)
         walk.executions[recorded.event_id] = ran
         walk.first.setdefault(event.request, ran)

@@ -14,6 +14,7 @@ from ...eventlog.log import Recorded
 from ..llm.facts import Step
 
 _FIELDS: Final = frozenset({"id", "kind", "role", "text", "reply"})
+_TEXTS: Final = {str}
 
 
 @attrs.frozen(kw_only=True)
@@ -81,7 +82,6 @@ def faults(
     event: ev.ExecutionFinished,
     steps: Sequence[dict[str, str]],
     reply_of: Callable[[str], ev.ModelReplied | None],
-    said: Callable[[ev.ModelReplied], str],
 ) -> list[str]:
     """What is wrong with the steps of an execution.
 
@@ -89,7 +89,6 @@ def faults(
         event: the execution.
         steps: its trajectory.
         reply_of: the earlier reply with an event id, if there is one.
-        said: the digest of a reply's text.
     """
     found = []
     kinds = [step["kind"] for step in steps]
@@ -109,14 +108,16 @@ def faults(
             found.append(f"step {step['id']} cites {step['reply']!r}, no earlier reply of a model")
         elif (reply.purpose, reply.role) != ("role", step["role"]):
             found.append(f"step {step['id']} cites a reply for {reply.purpose} of {reply.role}")
-        elif said(reply) != digest(step["text"].encode()):
+        elif not _says(reply, step["text"]):
             found.append(f"step {step['id']} does not say what its reply says")
     return found
 
 
+def _says(reply: ev.ModelReplied, text: str) -> bool:
+    if reply.text_blob is None:
+        return reply.text == text
+    return reply.text_blob == digest(text.encode())
+
+
 def _is_step(step: object) -> bool:
-    return (
-        type(step) is dict
-        and step.keys() == _FIELDS
-        and all(type(value) is str for value in step.values())
-    )
+    return type(step) is dict and step.keys() == _FIELDS and {*map(type, step.values())} == _TEXTS
