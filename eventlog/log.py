@@ -42,7 +42,12 @@ class EventLog(Readable):
     """
 
     def __init__(
-        self, path: Path, *, lock: WriterLock | None, clock: Callable[[], datetime]
+        self,
+        path: Path,
+        *,
+        lock: WriterLock | None,
+        clock: Callable[[], datetime],
+        damaged: bool = False,
     ) -> None:
         self.path = path
         self._lock = lock
@@ -51,7 +56,7 @@ class EventLog(Readable):
         self._reader: files.Reader | None = None
         self._connection: sqlite3.Connection | None = None
         if lock is None:
-            self._reader = files.Reader(path)
+            self._reader = files.Reader(path, damaged=damaged)
         else:
             self._connection = files.connect_writing(path)
         try:
@@ -116,7 +121,7 @@ class EventLog(Readable):
             with files.reported(path):
                 if write:
                     check_beside(path)
-                log = cls(path, lock=lock, clock=clock)
+                log = cls(path, lock=lock, clock=clock, damaged=not check)
             try:
                 if check:
                     log._check()
