@@ -108,7 +108,7 @@ class SideFile:
         try:
             self._connection = self._connect("rwc")
         except (sqlite3.Error, OSError) as error:
-            if _is_damage(error) and self._discard():
+            if is_damage(error) and self._discard():
                 self._open()
             else:
                 self._open_memory()
@@ -184,7 +184,7 @@ class SideFile:
             raise error
         self.close()
         moved = isinstance(error, Moved | FileNotFoundError)
-        if moved or (_is_damage(error) and self._discard()):
+        if moved or (is_damage(error) and self._discard()):
             self._open()
         else:
             self._open_memory()
@@ -237,7 +237,7 @@ class SideFile:
         self.refilled = True
 
 
-def _is_damage(error: Exception) -> bool:
+def is_damage(error: Exception) -> bool:
     """Whether an error tells of what is in the file."""
     if isinstance(error, Foreign | OSError):
         return False

@@ -8,7 +8,7 @@ from typing import Final, Self
 
 from ..eventlog.errors import DiscernmemError
 from ..eventlog.log import EventLog
-from ..eventlog.sidefile import Foreign, SideFile, is_side_file, side_path
+from ..eventlog.sidefile import SideFile, is_damage, is_side_file, side_path
 from . import held
 from .state import Serialiser, State
 from .timeline import last_completed
@@ -39,10 +39,8 @@ class SideFileCheck:
             )
             with self._side.reading() as (_, reached):
                 self._positions.add(reached)
-        except sqlite3.OperationalError:
-            return
-        except sqlite3.DatabaseError:
-            self._damaged = True
+        except sqlite3.Error as error:
+            self._damaged = is_damage(error)
 
     def __enter__(self) -> Self:
         return self
@@ -81,11 +79,11 @@ class SideFileCheck:
                 if reached < position or _agrees(tables, position, state, serialiser):
                     return ""
             return "holds another store than the log gives"
-        except (DiscernmemError, sqlite3.OperationalError, Foreign):
-            return ""
+        except DiscernmemError:
+            raise
         # Reading what is damaged can raise anything.
-        except Exception:
-            return "is damaged"
+        except Exception as error:
+            return "is damaged" if is_damage(error) else ""
 
 
 def _agrees(

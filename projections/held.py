@@ -8,6 +8,7 @@ last of these and the memories that changed since.
 
 from __future__ import annotations
 
+import re
 import sqlite3
 from collections.abc import Iterator
 from itertools import groupby
@@ -69,6 +70,7 @@ create table stores (
 """,
 )
 
+_NAME = re.compile("m[1-9][0-9]{0,17}")
 _LEVEL = 1
 _HELD = "since <= :position and (until is null or until > :position)"
 _CHANGED = """
@@ -120,7 +122,7 @@ def state(tables: sqlite3.Connection, position: int) -> State:
 
 def memory(tables: sqlite3.Connection, name: str, position: int) -> Memory | None:
     """One memory after the event at ``position``, if it was admitted by then."""
-    if not name.startswith("m") or not name[1:].isdecimal():
+    if not _NAME.fullmatch(name):
         return None
     row = tables.execute(
         "select cast(json as blob) from memories where memory = ? and since <= ?"
