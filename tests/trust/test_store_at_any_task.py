@@ -5,18 +5,22 @@ from __future__ import annotations
 import json
 import shutil
 import sqlite3
+from contextlib import closing
 from pathlib import Path
 from typing import Any
 
 import pytest
 from lively import TASKS, LivelyModel, lively_world, record, rich_seed
+from processes import story
 from scripted import BagEmbedder
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
-from discernmem.eventlog.snapshots import Snapshots, side_file
-from discernmem.projections import changes, state, timeline
-from discernmem.replayers import session
+from discernmem.eventlog.sidefile import side_path
+from discernmem.projections import changes, filling, state, timeline
+from discernmem.projections.timeline import Timeline
+from discernmem.replayers import session, world
+from discernmem.replayers.offline import replay_offline
 
 
 @pytest.fixture(scope="module")
@@ -28,8 +32,8 @@ def run(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Path]:
     settings = ("theta=-1.0", "candidates=2", "rounds=2", "attempts=2", "k_inj=2")
     pairs = [f"method.{each}" for each in settings] + [f"benchmark.source={stream}"]
     with pytest.MonkeyPatch.context() as patch:
-        patch.setattr(session, "open_model", lambda *_, **__: LivelyModel(rich_seed()))
-        patch.setattr(session, "open_embedder", lambda _: BagEmbedder())
+        patch.setattr(world, "open_model", lambda *_, **__: LivelyModel(rich_seed()))
+        patch.setattr(world, "open_embedder", lambda _: BagEmbedder())
         sets = [part for pair in pairs for part in ("--set", pair)]
         main(["run", str(log), "--dump-states", str(states), *sets])
     return log, states
@@ -67,67 +71,60 @@ def test_the_states_dumped_by_the_run_are_all_different_or_the_store_did_not_cha
 def test_without_a_side_file_the_store_is_what_the_run_had(
     run: tuple[Path, Path], log: Path, capfdbinary: pytest.CaptureFixture[bytes]
 ) -> None:
-    assert not side_file(log).exists()
+    assert not side_path(log).exists()
     assert_equal_at_every_task(run, log, capfdbinary)
+    assert side_path(log).exists()
 
 
-def test_with_snapshots_the_store_is_what_the_run_had(
-    run: tuple[Path, Path], log: Path, capfdbinary: pytest.CaptureFixture[bytes]
+def test_with_a_side_file_the_store_is_what_the_run_had(
+    run: tuple[Path, Path],
+    log: Path,
+    capfdbinary: pytest.CaptureFixture[bytes],
+    monkeypatch: pytest.MonkeyPatch,
 ) -> None:
-    with EventLog.open(log) as opened, Snapshots(opened, "state", state.STATE_VERSION) as snapshots:
-        for task in (2, 3, 6):
-            position = opened.position_at_task(task) - 5
-            snapshots.put(position, state.dump(timeline.state_at_position(opened, position)))
-            nearest = snapshots.nearest(opened.position_at_task(task))
-            assert nearest is not None
-            assert nearest[0] == position
+    monkeypatch.setattr(filling, "STORE_EVERY", 5)
+    with EventLog.open(log) as opened, Timeline(opened) as found:
+        found.catch_up()
+    monkeypatch.setattr(filling.Filling, "add", None)
     assert_equal_at_every_task(run, log, capfdbinary)
 
 
-def test_a_side_file_of_another_log_is_not_believed(
+def test_with_the_side_file_of_another_log_the_store_is_what_the_run_had(
     run: tuple[Path, Path],
     log: Path,
     tmp_path: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
 ) -> None:
     other = record(tmp_path / "other", rich_seed() + 1, tasks=2)
-    with EventLog.open(other) as opened, Snapshots(opened, "state", state.STATE_VERSION) as kept:
-        for position in range(1, opened.head().position + 1, 7):
-            kept.put(position, state.dump(timeline.state_at_position(opened, position)))
-    shutil.copy(side_file(other), side_file(log))
-    assert_equal_at_every_task(run, log, capfdbinary)
-
-
-@pytest.mark.parametrize("version", [state.STATE_VERSION - 1, state.STATE_VERSION + 1])
-def test_a_snapshot_of_other_code_is_not_believed(
-    run: tuple[Path, Path],
-    log: Path,
-    capfdbinary: pytest.CaptureFixture[bytes],
-    version: int,
-) -> None:
-    with EventLog.open(log) as opened, Snapshots(opened, "state", version) as snapshots:
-        snapshots.put(opened.position_at_task(3), state.dump(state.State()))
+    with EventLog.open(other) as opened, Timeline(opened) as found:
+        found.catch_up()
+    shutil.copy(side_path(other), side_path(log))
     assert_equal_at_every_task(run, log, capfdbinary)
 
 
 @pytest.mark.parametrize("content", [b"", b"not a database", b"SQLite format 3\0" + b"x" * 4096])
-def test_a_side_file_that_is_none_costs_nothing_but_time(
+def test_with_a_side_file_that_is_none_the_store_is_what_the_run_had(
     run: tuple[Path, Path],
     log: Path,
     capfdbinary: pytest.CaptureFixture[bytes],
     content: bytes,
 ) -> None:
-    side_file(log).write_bytes(content)
+    side_path(log).write_bytes(content)
     assert_equal_at_every_task(run, log, capfdbinary)
 
 
-def test_a_side_file_with_another_table_costs_nothing_but_time(
-    run: tuple[Path, Path], log: Path, capfdbinary: pytest.CaptureFixture[bytes]
+def test_a_run_brings_its_side_file_up_to_date_and_does_without_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with sqlite3.connect(side_file(log)) as connection:
-        connection.execute("create table snapshots (something text)")
-    connection.close()
-    assert_equal_at_every_task(run, log, capfdbinary)
+    monkeypatch.setattr(session, "CATCH_UP_TASKS", 2)
+    log = record(tmp_path, rich_seed(), name="with.db", tasks=5)
+    (tmp_path / "without.store.db").mkdir()
+    other = record(tmp_path, rich_seed(), name="without.db", tasks=5)
+    with closing(sqlite3.connect(side_path(log))) as side, EventLog.open(log) as opened:
+        reached = side.execute("select position from checkpoint").fetchone()
+        assert reached == (opened.position_at_task(4),)
+    assert story(other) == story(log)
+    assert replay_offline(log).finished
 
 
 # -- what changed ------------------------------------------------------------------------------
