@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import sys
 from pathlib import Path
 
 import attrs
@@ -64,7 +65,7 @@ def verify(log: Path, against: Path | None, as_json: bool) -> None:
 @click.option("--out", type=click.Path(path_type=Path), help="A new file, else standard output.")
 @click.option("--until", type=click.IntRange(min=0), help="Only the events up to this position.")
 @click.option("--head", "head_only", is_flag=True, help="Only the head: three lines to keep.")
-def export_(log: Path, out: Path | None, until: int | None, head_only: bool) -> None:
+def export_log(log: Path, out: Path | None, until: int | None, head_only: bool) -> None:
     """Write LOG as JSON Lines, byte by byte the same for the same log.
 
     With --until what is before any damage can still be saved.
@@ -78,7 +79,7 @@ def export_(log: Path, out: Path | None, until: int | None, head_only: bool) -> 
         if head_only:
             click.echo(opened.head(until).to_text(), nl=False)
         elif out is None:
-            export(opened, click.get_binary_stream("stdout"), until=until)
+            export(opened, sys.stdout.buffer, until=until)
         else:
             head = export_file(opened, out, until=until)
             click.echo(f"{head.position} events exported to {out}, head {head.hash}")
@@ -87,7 +88,7 @@ def export_(log: Path, out: Path | None, until: int | None, head_only: bool) -> 
 @cli.command("import")
 @click.argument("file", type=click.Path(path_type=Path))
 @LOG
-def import_(file: Path, log: Path) -> None:
+def import_log(file: Path, log: Path) -> None:
     """Make LOG from the export in FILE, or add what it has more."""
     from ..eventlog.exported import open_export
     from ..eventlog.importing import import_
