@@ -105,13 +105,13 @@ def print_life(log: EventLog, told: Life) -> None:
     click.echo(f"rule: {memory.body}")
     for line in conditions(log, memory):
         click.echo(line)
-    task = None
+    task: int | None = 0
     for root, chain in zip(told.roots, told.leading, strict=True):
         if root.recorded.task_index != task:
             task = root.recorded.task_index
             started = next((r for r in chain if r.type == "TaskStarted"), None)
             name = f" {started.event.task}" if started else ""  # type: ignore[attr-defined]
-            click.echo(f"\ntask {task}{name}")
+            click.echo(f"\ntask {task}{name}" if task is not None else "\nbetween tasks")
         for recorded in chain[1:]:
             click.echo(f"  · {said(recorded)}")
         _print_node(root, "  ", True)
@@ -126,7 +126,7 @@ def _print_node(node: Node, indent: str, last: bool) -> None:
     for words, reply in zip(node.words, replies, strict=True):
         click.echo(f"{inner}{rail}the model said: {' '.join(words.split())}  [{reply.position}]")
     for recorded in node.evidence:
-        if recorded not in replies:
+        if recorded not in replies and recorded.event_id != node.recorded.causation_id:
             click.echo(f"{inner}{rail}rests on: {said(recorded)}")
     for number, child in enumerate(node.children, start=1):
         _print_node(child, inner, number == len(node.children))
