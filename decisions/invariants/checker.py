@@ -186,11 +186,17 @@ class Invariants:
 
     def _check_contexts(self, event: ev.ExecutionFinished) -> None:
         """The scored execution's contexts are those its roles' memories were chosen by."""
-        contexts = orjson.loads(self._walk.blob(event.contexts))
-        observed = self._walk.current.contexts
-        for role, context in observed.items():
-            if digest(contexts.get(role, "").encode()) != context:
-                self._walk.problem(f"contexts do not hold what {role} was observed to see")
+        walk = self._walk
+        try:
+            contexts = orjson.loads(walk.blob(event.contexts))
+        except ValueError:
+            contexts = None
+        if not isinstance(contexts, dict):
+            walk.problem("contexts are none")
+            return
+        for role, context in walk.current.contexts.items():
+            if digest(str(contexts.get(role)).encode()) != context:
+                walk.problem(f"contexts do not hold what {role} was observed to see")
 
     # -- the scripts ---------------------------------------------------------------------------
 

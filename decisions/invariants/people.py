@@ -14,6 +14,7 @@ def override(walk: Walk, event: ev.MemoryOverridden, event_id: str) -> Script[No
     memory = walk.before.store.memories.get(event.memory)
     if memory is None:
         walk.broken("there is no such memory")
+    walk.require(event.reason.strip() and event.by.strip(), "has no reason, or nobody's name")
     walk.same("version", event.version, memory.version)
     walk.same("body", event.body, digest(memory.body.encode()))
     refused = refusal(memory, event.action, event.text, event.kind)

@@ -141,6 +141,13 @@ def test_a_trajectory_that_is_none_is_named() -> None:
     assert "trajectory is none" in judged(changed, until=position)[0][1]
 
 
+@pytest.mark.parametrize("content", [b"", b"[]", b"{}"])
+def test_contexts_that_were_not_observed_are_named(content: bytes) -> None:
+    position, event, _ = first_execution()
+    message = named(tale().with_blob(event.contexts, content), position)
+    assert message.startswith("ExecutionFinished: contexts")
+
+
 def test_an_effect_of_swapped_executions_is_named() -> None:
     position = tale().position(ev.EffectMeasured)
     event = tale().at(position).event
@@ -177,6 +184,19 @@ def forked(at: int, **changed: Any) -> tuple[Tale, int]:
     return tale().with_after(position, made(fork, "fork", position=position)), position
 
 
+def decided(memory: str, *, reason: str = "a test") -> ev.MemoryOverridden:
+    return ev.MemoryOverridden(
+        memory=memory,
+        version=1,
+        body="0" * 64,
+        action="retire",
+        kind=None,
+        text="",
+        reason=reason,
+        by="a tester",
+    )
+
+
 def test_a_fork_that_changes_nothing_breaks_no_rule() -> None:
     assert judged(forked(4)[0]) == []
 
@@ -204,18 +224,18 @@ def test_a_decision_of_nobody_is_named() -> None:
     assert told == [(position, "StateChanged of m1: follows from nothing before it")]
 
 
+def test_a_decision_without_a_reason_is_named() -> None:
+    position = tale().position(ev.StoreCheckpointed, lambda e: e.index == 11)
+    admitted = tale().at(tale().position(ev.MemoryAdmitted)).event
+    assert isinstance(admitted, ev.MemoryAdmitted)
+    decision = decided(admitted.memory, reason=" ")
+    told = judged(tale().with_after(position, made(decision, "x", None, position)))
+    assert (position, "MemoryOverridden of m1: has no reason, or nobody's name") in told
+
+
 def test_a_decision_that_could_not_be_carried_out_is_named() -> None:
     position = tale().position(ev.StoreCheckpointed, lambda e: e.index == 11)
-    decision = ev.MemoryOverridden(
-        memory="m99",
-        version=1,
-        body="0" * 64,
-        action="retire",
-        kind=None,
-        text="",
-        reason="a test",
-        by="a tester",
-    )
+    decision = decided("m99")
     told = judged(tale().with_after(position, made(decision, "x", None, position)))
     assert told[0] == (position, "MemoryOverridden of m99: there is no such memory")
 
