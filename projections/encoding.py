@@ -46,8 +46,10 @@ def encode(record: Effect | TaskRecord) -> bytes:
 def encode_memory(memory: Memory) -> tuple[bytes, int]:
     """A memory without effects as canonical JSON, and the offset at which they belong into it."""
     fields: dict[str, Any] = _CONVERTER.unstructure(memory)
-    before = {name: value for name, value in fields.items() if name < _EFFECTS}
-    return canonical(fields), len(canonical(before)) - 1
+    # Sorted keys make the two halves, end to end, the canonical form of the whole.
+    before = canonical({name: value for name, value in fields.items() if name < _EFFECTS})
+    after = canonical({name: value for name, value in fields.items() if name > _EFFECTS})
+    return b"%b,%b" % (before[:-1], after[1:]), len(before) - 1
 
 
 def spliced(memory: bytes, offset: int, effects: Iterable[Sequence[bytes]]) -> bytes:

@@ -167,7 +167,9 @@ def histories(draw: Any) -> list[Recorded]:
 def test_memories_effects_and_tasks_are_decoded_as_they_were(history: list[Recorded]) -> None:
     state = fold(history)
     for memory in state.store.ordered():
-        assert encoding.decode_memory(encoding.encode_memory(memory)[0]) == memory
+        json, _ = encoding.encode_memory(memory)
+        assert json == canonical(attrs.asdict(memory))
+        assert encoding.decode_memory(json) == memory
     for effects in state.evidence.effects.values():
         assert tuple(encoding.decode_effect(encoding.encode(each)) for each in effects) == effects
     for task in state.history.tasks.values():
