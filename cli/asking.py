@@ -27,16 +27,16 @@ def store(log: Path, at: int | None, as_json: bool) -> None:
         settled_position,
     )
 
-    with EventLog.open(log) as opened, Timeline(opened) as timeline:
+    with EventLog.open(log) as opened:
         task = last_completed(opened) if at is None else at
-        settled = settled_position(opened) if at is None else completed_position(opened, task)
-        if as_json:
-            click.echo(timeline.serialised(settled))
-            return
-        state = timeline.state(settled)
-        decided = opened.read(
-            after=completed_position(opened, task), until=settled, types=("MemoryOverridden",)
-        )
+        completed = completed_position(opened, task)
+        settled = settled_position(opened) if at is None else completed
+        with Timeline(opened) as timeline:
+            if as_json:
+                click.echo(timeline.serialised(settled))
+                return
+            state = timeline.state(settled)
+        decided = opened.read(after=completed, until=settled, types=("MemoryOverridden",))
         overrides = sum(1 for _ in decided)
         after = f"task {task}" + (f" and {overrides} override(s)" if overrides else "")
         click.echo(f"store after {after}: {len(state.store)} memories")
@@ -52,10 +52,10 @@ def store(log: Path, at: int | None, as_json: bool) -> None:
 def why(memory: str, log: Path, version: int | None, as_json: bool) -> None:
     """Tell the whole life of MEMORY: where it came from, each use, each change and its cause."""
     from ..eventlog.log import EventLog
-    from ..projections.audit import life, memory_now
+    from ..projections.audit import life
 
     with EventLog.open(log) as opened:
-        told = life(opened, memory_now(opened, memory), version=version)
+        told = life(opened, memory, version=version)
         if as_json:
             click.echo(json_text(told.plain()))
         else:

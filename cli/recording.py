@@ -139,6 +139,8 @@ def go_on(log: Path, dump_states: Path | None = None, **options: Any) -> None:
 
     with Progress(dump_states) as progress:
         resume(log, begin=progress.begin, each=progress.task_done, **options)
+        if not progress.begun:
+            click.echo(f"{log}: the run is finished already")
     print_summary(log)
 
 
@@ -151,6 +153,11 @@ class Progress:
 
     def __enter__(self) -> Progress:
         return self
+
+    @property
+    def begun(self) -> bool:
+        """Whether there was anything to do."""
+        return self._bar is not None
 
     def __exit__(self, *exc: Any) -> None:
         if self._bar is not None:

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator
 from typing import Any
 
@@ -15,8 +14,6 @@ from ..eventlog.log import EventLog, Recorded
 from .store import Memory
 from .telling import tell
 from .timeline import Timeline
-
-_NAME = re.compile(r"m[1-9][0-9]{0,8}").fullmatch
 
 
 @attrs.frozen(kw_only=True)
@@ -78,39 +75,37 @@ def memory_now(log: EventLog, name: str) -> Memory:
     Raises:
         BadInput: there is none of that name.
     """
-    head = log.head().position
+    if log.find(f"memory:{name}") is None:
+        ((count,),) = log.rows("select count(*) from events where type = 'MemoryAdmitted'")
+        known = f"m1 to m{count}" if count else "none"
+        raise BadInput(f"{log.path}: has no memory {name!r} ({known})")
     with Timeline(log) as timeline:
-        memory = timeline.memory(name, head) if _NAME(name) else None
-        if memory is None:
-            count = timeline.count(head)
-            known = f"m1 to m{count}" if count else "none"
-            raise BadInput(f"{log.path}: has no memory {name!r} ({known})")
+        memory = timeline.memory(name, log.head().position)
+    assert memory is not None
     return memory
 
 
-def life(log: EventLog, memory: Memory, *, version: int | None = None) -> Life:
-    """The life of ``memory``, or of one ``version`` of its body.
+def life(log: EventLog, name: str, *, version: int | None = None) -> Life:
+    """The life of a memory, or of one ``version`` of its body.
 
     Raises:
-        BadInput: the memory has no such version.
+        BadInput: there is no such memory, or it has no such version.
     """
-    if version is not None and not 1 <= version <= memory.version:
-        raise BadInput(f"{memory.id} has no version {version}; it has 1 to {memory.version}")
-    own = {
-        r.event_id: r
-        for r in log.read(stream=f"memory:{memory.id}")
-        if version is None or _version_of(r) == version
-    }
+    recorded = list(log.read(stream=f"memory:{name}"))
+    versions = 1 + sum(r.type == "MemoryRevised" for r in recorded)
+    if recorded and version is not None and not 1 <= version <= versions:
+        raise BadInput(f"{name} has no version {version}; it has 1 to {versions}")
+    own = {r.event_id: r for r in recorded if version is None or _version_of(r) == version}
     children: dict[str, list[Recorded]] = {}
     roots: list[Recorded] = []
-    for recorded in own.values():
-        cause = recorded.causation_id
+    for each in own.values():
+        cause = each.causation_id
         if cause is not None and cause in own:
-            children.setdefault(cause, []).append(recorded)
+            children.setdefault(cause, []).append(each)
         else:
-            roots.append(recorded)
+            roots.append(each)
     return Life(
-        memory=memory,
+        memory=memory_now(log, name),
         roots=tuple(_node(log, root, children) for root in roots),
         leading=tuple(tuple(_leading(log, root)) for root in roots),
     )

@@ -24,7 +24,7 @@ from discernmem.decisions.settings import Settings
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.errors import CheckFailed, Infrastructure
 from discernmem.projections.state import Serialiser
-from discernmem.replayers import doctor, session
+from discernmem.replayers import doctor, session, world
 from discernmem.replayers.config import Config
 from discernmem.replayers.models.llama import library
 
@@ -146,8 +146,8 @@ def test_a_dry_run_prints_the_whole_configuration_and_the_bounds_and_changes_not
     def refuse(*_: object, **__: object) -> None:
         pytest.fail("a model was opened")
 
-    monkeypatch.setattr(session, "open_model", refuse)
-    monkeypatch.setattr(session, "open_embedder", refuse)
+    monkeypatch.setattr(world, "open_model", refuse)
+    monkeypatch.setattr(world, "open_embedder", refuse)
     table, line = planned(capsys, tmp_path, "--dump-states", str(tmp_path / "states"))
     default = Config().table()
     assert table == default | {
@@ -180,8 +180,8 @@ def test_run_and_resume_print_a_row_a_task_and_the_totals(
     tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
     lively_world(tmp_path, SEED, tasks=3)
-    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(SEED))
-    monkeypatch.setattr(session, "open_embedder", lambda _: BagEmbedder())
+    monkeypatch.setattr(world, "open_model", lambda *_, **__: LivelyModel(SEED))
+    monkeypatch.setattr(world, "open_embedder", lambda _: BagEmbedder())
     log, states = tmp_path / "run.db", tmp_path / "states"
     stream = f"benchmark.source={tmp_path / 'stream.jsonl'}"
     ran = output(capsys, "run", log, "--set", stream, "--dump-states", states)
@@ -207,15 +207,18 @@ def test_run_and_resume_print_a_row_a_task_and_the_totals(
 
 
 def test_resuming_in_another_world_is_refused_with_what_differs(
-    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    log = tmp_path / "run.db"
+    session.start(log, lively_world(tmp_path, SEED, tasks=4), until=2)
+
     class Other(BagEmbedder):
         @property
         def card(self):  # type: ignore[no-untyped-def]
             return super().card.__class__(fingerprint="sack", facts={})
 
-    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(SEED))
-    monkeypatch.setattr(session, "open_embedder", lambda _: Other())
+    monkeypatch.setattr(world, "open_model", lambda *_, **__: LivelyModel(SEED))
+    monkeypatch.setattr(world, "open_embedder", lambda _: Other())
     with pytest.raises(SystemExit) as stopped:
         main(["resume", str(log)])
     assert stopped.value.code == 2
@@ -372,14 +375,15 @@ def test_a_cut_tail_is_found_by_the_head_kept_beside_or_elsewhere(
     log: Path, recorded: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     kept = Path(shutil.copy(recorded.with_name("run.db.head"), tmp_path / "kept.head"))
-    assert verify(capsys, log, "--head", kept)[0] == 0
+    assert verify(capsys, log, "--against", kept)[0] == 0
     change(
         log,
         "delete from event_blobs where position > 20",
         "delete from events where position > 20",
+        "delete from blobs where sha256 not in (select sha256 from event_blobs)",
     )
     assert verify(capsys, log)[0] == 0, "nothing inside the file can show this"
-    status, out, _ = verify(capsys, log, "--head", kept)
+    status, out, _ = verify(capsys, log, "--against", kept)
     assert status == 1
     assert "event 20: head: the log ends at 20, it is shorter than its head" in out
     shutil.copy(kept, log.with_name("run.db.head"))

@@ -17,7 +17,7 @@ from scripted import BagEmbedder
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
-from discernmem.replayers import session
+from discernmem.replayers import world
 
 SEED = 8
 ITEM = {
@@ -164,7 +164,7 @@ def test_a_run_is_refused_where_it_cannot_be_before_a_model_is_loaded(
 ) -> None:
     path, message = PLACES[place]
     monkeypatch.setattr(
-        "discernmem.replayers.session.open_model",
+        "discernmem.replayers.world.open_model",
         lambda *_, **__: pytest.fail("the model was loaded first"),
     )
     line = refused(["run", path, "--config", "config.toml"], folder, capsys)
@@ -259,15 +259,31 @@ QUESTIONS = {
     "events of a task too high": (["log", "--task", "4"], r"run.db: has no task 4 \(1 to 3\)"),
     "tail of nothing": (["log", "--tail", "0"], "0 is not in the range"),
     "online replay": (["replay"], "Missing option '--offline'"),
+    "fork of no task": (["fork", "--at", "9", "--out", "b.db"], "task 9 is not completed"),
+    "fork to what is there": (["fork", "--at", "1", "--out", "text.db"], "text.db exists"),
+    "fork without a place": (["fork", "--at", "1"], "Missing option '--out'"),
+    "comparison with no log": (["compare", "run.db", "absent"], "absent: not readable"),
+    "comparison with another file": (["compare", "run.db", "text.db"], "text.db is not an SQLite"),
+    "override of nothing": (["override"], "Missing argument"),
+    "override without reason": (["override", "retire", "m1"], "Missing option '--reason'"),
+    "override after the end": (["override", "retire", "m1", "--reason", "r"], "the run is over"),
+    "export to what is there": (["export", "--out", "text.db"], "text.db exists"),
+    "export to no folder": (["export", "--out", "absent/e"], "No such file or directory"),
+    "export until nowhere": (["export", "--until", "99999"], "has no event at position 99999"),
+    "head to a file": (["export", "--head", "--out", "h"], "the head goes to standard output"),
+    "import of nothing": (["import", "absent"], "absent: not readable"),
+    "import of no export": (["import", "text.db", "new.db"], "export line 1: "),
+    "import onto no log": (["import", "text.db", "text.db"], "export line 1: |not an SQLite"),
+    "stop at no task": (["resume", "--until", "-1"], "-1 is not in the range"),
     "unknown command": (["brew"], "No such command 'brew'"),
     "unknown option": (["store", "--when", "3"], "No such option"),
     "too many arguments": (["store", "run.db", "run.db"], "unexpected extra argument"),
-    "head that is none": (["verify", "--head", "text.db"], "text.db: not a head"),
+    "head that is none": (["verify", "--against", "text.db"], "text.db: neither a head"),
     "head that is no text": (
-        ["verify", "--head", "binary.toml"],
-        r"binary\.toml: not a head: expected three lines, origin, position and SHA-256 in hex\n$",
+        ["verify", "--against", "binary.toml"],
+        r"binary\.toml: neither a head \(three lines: .*\) nor a whole export; give one of .+\n$",
     ),
-    "head that is absent": (["verify", "--head", "absent"], "absent: not readable"),
+    "head that is absent": (["verify", "--against", "absent"], "absent: not readable"),
 }
 
 
@@ -299,8 +315,8 @@ def test_a_run_killed_before_its_first_event_is_told_apart_from_a_run(
 def test_states_are_not_dumped_into_a_file(
     folder: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setattr(session, "open_model", lambda *_, **__: LivelyModel(SEED))
-    monkeypatch.setattr(session, "open_embedder", lambda _: BagEmbedder())
+    monkeypatch.setattr(world, "open_model", lambda *_, **__: LivelyModel(SEED))
+    monkeypatch.setattr(world, "open_embedder", lambda _: BagEmbedder())
     before = files(folder)
     with pytest.raises(SystemExit) as stopped:
         main(run("--dump-states", "text.db"))

@@ -115,8 +115,7 @@ def test_the_life_of_the_most_used_memory_tells_every_event_of_it(log: Path) -> 
             "select stream_id, count(*) from events where stream_id like 'memory:%'"
             " group by 1 order by 2 desc limit 1"
         )
-        store = fold(opened.read()).store
-        whole = life(opened, store[stream.removeprefix("memory:")])
+        whole = life(opened, stream.removeprefix("memory:"))
         positions = [recorded.position for recorded in opened.read(stream=stream)]
     assert events > 50
     assert sorted(at for root in whole.roots for at in told(root)) == positions
