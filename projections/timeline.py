@@ -28,6 +28,8 @@ class Timeline:
 
     A question about an event the side file does not reach yet first takes the new events of the
     log into it. A side file that fails, whatever the reason, costs time only.
+
+    All questions raise BadInput when the log has no event at the position they are about.
     """
 
     def __init__(self, log: EventLog) -> None:
@@ -89,8 +91,9 @@ class Timeline:
         while True:
             try:
                 with self._side.reading() as (tables, reached):
-                    if reached >= position:
+                    if 0 <= position <= reached:
                         return question(tables)
+                self._log.head(position)
                 self._fill()
             except DiscernmemError:
                 raise
@@ -117,9 +120,11 @@ class Timeline:
 
     def _fill_batch(self, head: int) -> int:
         with self._side.writing() as (tables, reached):
+            if reached >= head:
+                return reached
             filling = Filling(tables)
             new = self._log.read(after=reached, until=head, types=EVENT_TYPES)
-            reached = max(reached, head)
+            reached = head
             for number, recorded in enumerate(new, start=1):
                 filling.add(recorded)
                 if number == BATCH:

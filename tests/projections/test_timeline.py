@@ -19,6 +19,7 @@ from sample_log import fill
 
 from discernmem.eventlog import EventLog, Head, sidefile
 from discernmem.eventlog import events as ev
+from discernmem.eventlog.errors import BadInput
 from discernmem.eventlog.sidefile import side_path
 from discernmem.projections import filling, timeline
 from discernmem.projections.state import State, evolve, serialise
@@ -111,6 +112,22 @@ def test_at_every_position_it_gives_the_fold_whatever_the_order_of_asking(
 def test_what_names_no_memory_is_none(log: PartOf, name: str) -> None:
     with Timeline(log) as found:
         assert found.memory(name, log.head().position) is None
+
+
+def test_what_the_log_has_no_event_of_is_refused(log: PartOf, stores: list[bytes]) -> None:
+    with Timeline(log) as found:
+        for position in (len(stores), -1):
+            with pytest.raises(BadInput, match=f"no event at position {position}"):
+                found.serialised(position)
+        assert found.serialised(len(stores) - 1) == stores[-1]
+
+
+def test_catching_up_with_nothing_new_writes_nothing(log: PartOf) -> None:
+    with Timeline(log) as found:
+        found.catch_up()
+        before = side_path(log.path).read_bytes()
+        found.catch_up()
+    assert side_path(log.path).read_bytes() == before
 
 
 @pytest.mark.parametrize("seed", range(4))
