@@ -10,11 +10,13 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable, Iterator
+from concurrent.futures import ThreadPoolExecutor
 from contextlib import closing
 from pathlib import Path
+from threading import Barrier
 
 import pytest
-from lively import record, rich_seed
+from lively import lively_world, record, rich_seed
 from sample_log import fill
 
 from discernmem.eventlog import EventLog, Head, sidefile
@@ -24,6 +26,8 @@ from discernmem.eventlog.sidefile import side_path
 from discernmem.projections import filling, timeline
 from discernmem.projections.state import State, evolve, serialise
 from discernmem.projections.timeline import Timeline, settled_position
+from discernmem.replayers import session
+from discernmem.replayers.run import Run
 from discernmem.replayers.verification import verify_run
 
 
@@ -187,6 +191,39 @@ def test_two_who_catch_up_in_turns_fill_one_file(
             assert two.serialised(position) == stores[position]
     log.end = None
     assert_right(log, stores)
+
+
+def test_readers_at_once_fill_one_file(
+    monkeypatch: pytest.MonkeyPatch, path: Path, stores: list[bytes]
+) -> None:
+    monkeypatch.setattr(timeline, "BATCH", 4)
+    ready = Barrier(4)
+
+    def ask(_: int) -> bytes:
+        with EventLog.open(path) as log, Timeline(log) as found:
+            ready.wait()
+            answer = found.serialised(len(stores) - 1)
+            assert not found._side.in_memory
+            return answer
+
+    with ThreadPoolExecutor(4) as pool:
+        assert set(pool.map(ask, range(4))) == {stores[-1]}
+    assert verify_run(path).ok
+
+
+def test_beside_a_live_run_a_reader_sees_each_task(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(session, "CATCH_UP_TASKS", 2)
+    path, seen = tmp_path / "run.db", []
+
+    def each(index: int, _: object, run: Run) -> None:
+        with EventLog.open(path) as log, Timeline(log) as found:
+            assert found.serialised(settled_position(log)) == serialise(run.state)
+            seen.append(index)
+
+    session.start(path, lively_world(tmp_path, rich_seed(), tasks=5), each=each)
+    assert seen == [1, 2, 3, 4, 5]
 
 
 # -- the side file -----------------------------------------------------------------------------
