@@ -83,7 +83,9 @@ def diff(log: Path, start: int, end: int, as_json: bool) -> None:
         return
     click.echo(f"{len(found)} change(s) from task {start} to task {end}")
     for change in found:
-        click.echo(f"\ntask {change.recorded.task_index}: {said(change.recorded)}")
+        index = change.recorded.task_index
+        place = "between tasks" if index is None else f"task {index}"
+        click.echo(f"\n{place}: {said(change.recorded)}")
         for reason in change.because:
             click.echo(f"    because {said(reason)}")
 
@@ -110,8 +112,12 @@ def log_(
         if task is not None and not 1 <= task <= last:
             known = f"1 to {last}" if last else "none"
             raise BadInput(f"{log}: has no task {task} ({known})")
-        after = max(opened.head().position - tail, 0) if tail else 0
-        for recorded in opened.read(after=after, types=tuple(types) or None):
+        after, until = 0, opened.head().position
+        if task is not None:
+            after, until = opened.position_at_task(task - 1), opened.position_at_task(task)
+        if tail:
+            after = max(after, opened.head().position - tail)
+        for recorded in opened.read(after=after, until=until, types=tuple(types) or None):
             if task is not None and recorded.task_index != task:
                 continue
             if as_json:
