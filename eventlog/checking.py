@@ -1,12 +1,13 @@
 """What every event must hold against the ones before it: one check for `verify` and for `import_`.
 
-It remembers little however long the log is: which blobs are there, the streams with more than one
-event, and the ids of the last events. What lies further back it asks the log for.
+It remembers little however long the log is: which blobs are there, and the last events' ids and
+streams. What lies further back it asks the log for.
 """
 
 from __future__ import annotations
 
 from collections.abc import Callable, Mapping, Sequence
+from typing import Generic, TypeVar
 
 from . import chain
 from .citations import citations
@@ -31,6 +32,28 @@ _RECENT = 50_000
 _PAGE = 1000
 
 
+V = TypeVar("V")
+
+
+class _Recent(Generic[V]):
+    """What was put last, at least `_RECENT` of it and at most twice as much."""
+
+    def __init__(self) -> None:
+        self._young: dict[str, V] = {}
+        self._old: dict[str, V] = {}
+
+    def put(self, key: str, value: V) -> None:
+        self._young[key] = value
+        if len(self._young) > _RECENT:
+            self._old, self._young = self._young, {}
+
+    def get(self, key: str) -> V | None:
+        return self._young.get(key) or self._old.get(key)
+
+    def __contains__(self, key: str) -> bool:
+        return key in self._young or key in self._old
+
+
 class EventCheck:
     """Checks events in order.
 
@@ -51,10 +74,8 @@ class EventCheck:
         self.blobs: set[bytes] = set()
         self._run = run
         self._ask = ask
-        # Of a stream that is in neither, the only event so far is the first: the tables are unique.
-        self._versions: dict[str, int] = {}
-        self._recent: set[str] = set()
-        self._before: set[str] = set()
+        self._ids: _Recent[None] = _Recent()
+        self._versions: _Recent[int] = _Recent()
 
     def lose(self, position: int) -> None:
         """Go on behind an event that cannot be read."""
@@ -87,9 +108,7 @@ class EventCheck:
             found.append(("hash", "the hash is not that of the header, payload and blobs"))
         self._check_identity(header, found)
         self._check_payload(header, payload, links, found)
-        self._recent.add(header[1])
-        if len(self._recent) > _RECENT:
-            self._before, self._recent = self._recent, set()
+        self._ids.put(header[1], None)
         return found
 
     def _check_identity(self, header: Row, found: list[Finding]) -> None:
@@ -107,19 +126,20 @@ class EventCheck:
     def _next_version(self, stream: str, version: int, position: int) -> int:
         last = self._versions.get(stream)
         if last is None and version == 1:
-            return 1
-        if last is None:
+            # Nor is there one further back: of a stream and a version the table has only one.
+            last = 0
+        elif last is None:
             rows = self._ask(
                 "select stream_version from events where stream_id = ? and position < ?"
                 " order by stream_version desc limit 1",
                 (stream, position),
             )
             last = rows[0][0] if rows else 0
-        self._versions[stream] = version
+        self._versions.put(stream, version)
         return last + 1
 
     def _known(self, event_id: str) -> bool:
-        if event_id in self._recent or event_id in self._before:
+        if event_id in self._ids:
             return True
         # The check is past these: what they hold of another position is named there.
         sql = "select 1 from events where event_id = ? and position < ?"

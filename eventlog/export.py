@@ -32,7 +32,9 @@ def export(log: Readable, out: BinaryIO, *, until: int | None = None) -> Head:
     for event in proven(log, head.position):
         for sha256, content in event.contents:
             out.write(lines.blob_line(sha256.hex(), content))
-        out.write(lines.event_line(event.header, event.payload, event.links, event.hash))
+        header, payload, links, hash_, _ = event
+        canonical = lines.is_canonical(payload)
+        out.write(lines.event_line(header, payload, links, hash_, canonical=canonical))
     out.write(lines.head_line(head))
     return head
 

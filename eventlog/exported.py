@@ -211,7 +211,10 @@ class Export:
         payload = lines.payload_of(line)
         links = {name: bytes.fromhex(sha256).hex() for name, sha256 in line["blobs"].items()}
         hash_ = bytes.fromhex(line["hash"])
-        self._require(lines.event_line(header, payload, links, hash_), raw)
+        # What was an object is canonical by now.
+        canonical = type(line["payload"]) is not str or lines.is_canonical(payload)
+        expected = lines.event_line(header, payload, links, hash_, canonical=canonical)
+        self._require(expected, raw)
         if [sha256 for sha256, _ in contents] != fresh(links, self.blobs):
             raise ValueError("the blobs before the event are not those it is the first to cite")
         return Event(header, payload, links, hash_, contents)

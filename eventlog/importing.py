@@ -21,11 +21,12 @@ from .log import EventLog
 from .recovery import check_beside
 
 _PAGE = 1000
-_TYPES: tuple[tuple[type, ...], ...] = (
-    *((int,), (str,), (str,), (int,), (str,), (int,), (int, type(None))),
-    *((str,), (str,), (str, type(None)), (str,)),
+_TYPES = frozenset(
+    (int, str, str, int, str, int, task, str, str, cause, str)
+    for task in (int, type(None))
+    for cause in (str, type(None))
 )
-"""Of the values of a `Header`: SQLite would turn others into these, and the hash be another."""
+"""Of the values of a header: SQLite would turn others into these, and the hash be another."""
 
 
 @attrs.frozen
@@ -125,9 +126,8 @@ def _compare(events: Iterator[Event], log: EventLog, position: int) -> None:
 
 
 def _add(event: Event, copier: Copier, check: EventCheck) -> None:
-    for value, types in zip(event.header, _TYPES, strict=True):
-        if type(value) not in types:
-            raise TypeError(f"{value!r:.80} is of another type than this field of an event has")
+    if tuple(map(type, event.header)) not in _TYPES:
+        raise TypeError("a field of the event is of another type than it has in a log")
     for sha256, content in event.contents:
         copier.blob(sha256, content)
     prev = check.hash

@@ -48,9 +48,11 @@ def content_of(line: Mapping[str, Any]) -> bytes:
     return base64.b64decode(line["base64"], validate=True)
 
 
-def event_line(header: Row, payload: bytes, links: Mapping[str, str], hash_: bytes) -> bytes:
-    """An event, with the values of a `Header`."""
-    embedded = orjson.Fragment(payload) if is_canonical(payload) else payload.decode()
+def event_line(
+    header: Row, payload: bytes, links: Mapping[str, str], hash_: bytes, *, canonical: bool
+) -> bytes:
+    """An event, with the values of a `Header`; ``canonical`` is what `is_canonical` says."""
+    embedded = orjson.Fragment(payload) if canonical else payload.decode()
     fields = dict(zip(HEADER, header, strict=True))
     return _line({**fields, "payload": embedded, "blobs": links, "hash": hash_.hex()})
 
