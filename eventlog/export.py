@@ -11,7 +11,7 @@ from . import files, lines
 from .chain import Head
 from .errors import BadInput
 from .lock import WriterLock
-from .prefix import proven
+from .prefix import ending, proven
 from .reading import Readable
 
 
@@ -27,7 +27,7 @@ def export(log: Readable, out: BinaryIO, *, until: int | None = None) -> Head:
         BadInput: the log never ended at ``until``.
         LogError: what is exported is damaged; what was written has no head and cannot be imported.
     """
-    head = log.head(until)
+    head = ending(log, until)
     out.write(lines.facts_line(files.facts(log.log_id, log.run)))
     for event in proven(log, head.position):
         for sha256, content in event.contents:

@@ -295,8 +295,8 @@ def reported(path: Path) -> Iterator[None]:
         # The words of SQLite quote what it cannot read.
         raise _damaged(path, error) from None
     except sqlite3.OperationalError as error:
-        if not hasattr(error, "sqlite_errorcode"):
-            # A text that is none: SQLite gave it, Python could not take it.
+        if getattr(error, "sqlite_errorcode", sqlite3.SQLITE_ERROR) == sqlite3.SQLITE_ERROR:
+            # A text that is none: SQLite gave it, Python could not take it. Or a table is gone.
             raise _damaged(path, error) from None
         raise Infrastructure(
             f"{path}: {error}; nothing of this step was written: make room or free the file, "
@@ -309,4 +309,6 @@ def reported(path: Path) -> Iterator[None]:
 
 
 def _damaged(path: Path, error: Exception) -> LogError:
-    return LogError(f"{path} is damaged: {error}; run verify, and restore a copy")
+    return LogError(
+        f"{path} is damaged: {error}; run verify, and restore a copy or what export --until saves"
+    )

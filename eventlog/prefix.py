@@ -8,6 +8,7 @@ from typing import NamedTuple
 
 from . import chain
 from .blobs import unpack
+from .chain import Head
 from .checking import HEADER, linked
 from .citations import citations
 from .codec import decode
@@ -17,6 +18,7 @@ from .reading import PAGE, Readable
 
 _COLUMNS = f"{HEADER}, cast(payload as blob), hash"
 _BLOBS = 50
+_ENDLESS = 1 << 62
 
 
 class Proven(NamedTuple):
@@ -33,32 +35,71 @@ class Proven(NamedTuple):
     contents: tuple[tuple[bytes, bytes], ...]
 
 
+def ending(log: Readable, until: int | None) -> Head:
+    """The head of a log, or the head it had when it ended at ``until``.
+
+    Raises:
+        BadInput: it never ended there.
+        LogError: the end is damaged; says up to where the log can be proven.
+    """
+    try:
+        return log.head(until)
+    except LogError:
+        for _ in proven(log, _ENDLESS if until is None else until):
+            pass
+        raise
+
+
 def proven(log: Readable, until: int) -> Iterator[Proven]:
     """The events up to a position, whatever may be behind it.
 
     Raises:
         LogError: one of them is damaged; those before it were given.
     """
+    contents = _Contents(log)
     seen: set[bytes] = set()
-    prev, last = chain.genesis(log.log_id), 0
+    prev, last, size = chain.genesis(log.log_id), 0, PAGE
     while last < until:
-        rows = log.rows(
-            # Up to the limit, not up to a position: SQLite would look at the row behind it.
-            f"select {_COLUMNS} from events where position > ? order by position limit ?",
-            (last, min(PAGE, until - last)),
-        )
-        if not rows:
-            raise LogError(f"{log.path}: event {last + 1} is missing; run verify")
-        links = _links(log, rows)
-        news = [fresh(links.get(row[0], {}), seen) for row in rows]
-        contents = _contents(log, [sha256 for new in news for sha256 in new])
-        for (*values, payload, hash_), new in zip(rows, news, strict=True):
-            header = tuple(values)
-            cited = links.get(header[0], {})
-            if header[0] != last + 1 or not _follows(prev, header, payload, cited, hash_):
-                raise LogError(f"{log.path}: event {header[0]} is damaged; run verify")
-            prev, last = hash_, header[0]
-            yield Proven(header, payload, cited, hash_, tuple(islice(contents, len(new))))
+        try:
+            page = list(_proven(log, contents, seen, prev, last, min(size, until - last)))
+        except LogError as error:
+            if size > 1:
+                # One by one, to tell which it is.
+                size = 1
+                continue
+            raise LogError(
+                f"{log.path}: event {last + 1} is damaged, or what it cites is; "
+                f"`discernmem export --until {last}` saves what is before it"
+            ) from error
+        yield from page
+        prev, last = page[-1].hash, page[-1].header[0]
+        seen.update(sha256 for event in page for sha256, _ in event.contents)
+
+
+def _proven(
+    log: Readable, contents: _Contents, seen: set[bytes], prev: bytes, last: int, size: int
+) -> Iterator[Proven]:
+    rows = log.rows(
+        # Up to the limit, not up to a position: SQLite would look at the row behind it.
+        f"select {_COLUMNS} from events where position > ? order by position limit ?",
+        (last, size),
+    )
+    if not rows:
+        raise LogError("it is missing")
+    links = _links(log, rows)
+    here: set[bytes] = set()
+    news = [
+        [sha256 for sha256 in fresh(links.get(row[0], {}), here) if sha256 not in seen]
+        for row in rows
+    ]
+    given = contents.of([sha256 for new in news for sha256 in new])
+    for (*values, payload, hash_), new in zip(rows, news, strict=True):
+        header = tuple(values)
+        cited = links.get(header[0], {})
+        if header[0] != last + 1 or not _follows(prev, header, payload, cited, hash_):
+            raise LogError("it does not follow the one before")
+        prev, last = hash_, header[0]
+        yield Proven(header, payload, cited, hash_, tuple(islice(given, len(new))))
 
 
 def _links(log: Readable, rows: list[Row]) -> dict[int, dict[str, str]]:
@@ -87,18 +128,54 @@ def _follows(prev: bytes, header: Row, payload: bytes, links: dict[str, str], ha
         return False
 
 
-def _contents(log: Readable, digests: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
-    """Contents by SHA-256 in the order asked for, some at a time."""
-    for start in range(0, len(digests), _BLOBS):
-        some = digests[start : start + _BLOBS]
-        marks = ", ".join("?" * len(some))
-        sql = f"select sha256, codec, size, content from blobs where sha256 in ({marks})"
-        found = {row[0]: row for row in log.rows(sql, some)}
-        for sha256 in some:
-            if sha256 not in found:
-                raise LogError(f"{log.path}: blob {sha256.hex()[:12]} is missing; run verify")
-            _, codec, size, packed = found[sha256]
-            try:
-                yield sha256, unpack(codec, size, packed, sha256)
-            except LogError as error:
-                raise LogError(f"{log.path}: {error}; run verify") from None
+class _Contents:
+    """Contents by SHA-256 of a log that may be damaged anywhere."""
+
+    def __init__(self, log: Readable) -> None:
+        self._log = log
+        self._ids: dict[bytes, int] | None = None
+
+    def of(self, digests: Sequence[bytes]) -> Iterator[tuple[bytes, bytes]]:
+        """Contents in the order asked for, some at a time.
+
+        Raises:
+            LogError: one is missing or damaged.
+        """
+        for start in range(0, len(digests), _BLOBS):
+            some = digests[start : start + _BLOBS]
+            found = self._found(some)
+            for sha256 in some:
+                if sha256 not in found:
+                    raise LogError(f"blob {sha256.hex()[:12]} is missing")
+                yield sha256, unpack(*found[sha256], sha256)
+
+    def _found(self, some: Sequence[bytes]) -> dict[bytes, tuple[str, int, bytes]]:
+        sql = f"select sha256, codec, size, content from blobs where {{}} in ({_marks(some)})"
+        try:
+            rows = self._log.rows(sql.format("sha256"), some)
+        except LogError:
+            # The index is damaged, or a content beside those asked for. The table may not be.
+            ids = self._listed()
+            known = [ids[sha256] for sha256 in some if sha256 in ids]
+            rows = self._log.rows(sql.format("id"), known)
+        return {sha256: (codec, size, packed) for sha256, codec, size, packed in rows}
+
+    def _listed(self) -> dict[bytes, int]:
+        """Where the contents are, as far as the table can be read from its beginning."""
+        if self._ids is None:
+            self._ids = {}
+            sql = "select id, sha256 from blobs where id > ? order by id limit 1"
+            after = 0
+            while True:
+                try:
+                    ((id_, sha256),) = self._log.rows(sql, (after,))
+                except (LogError, ValueError):
+                    break
+                if id_ <= after:
+                    break
+                self._ids[sha256], after = id_, id_
+        return self._ids
+
+
+def _marks(values: Sequence[object]) -> str:
+    return ", ".join("?" * len(values))

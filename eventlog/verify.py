@@ -22,6 +22,7 @@ _PAGE = 1000
 _BLOBS = 100
 _UNREADABLE = 100
 """Events that cannot be read after which the rest of the file is given up."""
+_NO_LAST = 1 << 62
 _LISTED = 1000
 """Problems that are listed; one changed fact of a log can be one in every event."""
 
@@ -167,6 +168,8 @@ class _Verification:
             for id_, sha256, size, codec, content in rows:
                 if id_ != after + 1:
                     self.add(0, "blob", f"blob row {id_} follows row {after}")
+                if id_ <= after:
+                    return  # Pages that point back to each other have no end.
                 after = id_
                 try:
                     unpack(codec, size, content, sha256)
@@ -194,6 +197,8 @@ class _Verification:
     # -- the events ----------------------------------------------------------------------------
 
     def _find_last(self) -> None:
+        # Should it not be found, the events are read until no more can be.
+        self._last = _NO_LAST
         ((self._last,),) = self.log.rows("select coalesce(max(position), 0) from events")
 
     def _check_events(self) -> None:
@@ -226,7 +231,12 @@ class _Verification:
             yield from page
             if not page:
                 return
-            after, limit = page[-1][0][0], min(2 * limit, _PAGE)
+            limit = min(2 * limit, _PAGE)
+            if page[-1][0][0] > after:
+                after = page[-1][0][0]
+            else:
+                # Pages that point back to each other have no end.
+                after, unreadable = after + 1, unreadable + 1
 
     def _page(self, after: int, limit: int) -> list[tuple[Row, dict[str, str]]]:
         rows = self.log.rows(

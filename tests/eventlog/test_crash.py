@@ -13,7 +13,7 @@ import pytest
 from sample_log import LONG, admitted, completed, draft, fill, ref, task_started
 
 from discernmem.eventlog import EventLog, writing
-from discernmem.eventlog.errors import BadInput, Infrastructure
+from discernmem.eventlog.errors import BadInput, Infrastructure, LogError
 from discernmem.eventlog.verify import verify
 
 BATCH = 5
@@ -86,7 +86,7 @@ def test_a_failure_at_any_step_rolls_everything_back(
     with monkeypatch.context() as broken:
         if step.isupper():
             broken.setattr(writing, step, "insert into nowhere values (1)")
-            expected: type[BaseException] = Infrastructure
+            expected: type[BaseException] = LogError
         else:
             broken.setattr(writing.blobs if step == "store" else writing.Writer, step, fail)
             expected = KeyboardInterrupt
