@@ -224,9 +224,7 @@ def _parting(
     settings: Mapping[str, tuple[Any, Any]],
 ) -> Parting:
     first = next(
-        pair
-        for pair in zip_longest(a.events, b.events)
-        if None in pair or not _same(*pair)
+        pair for pair in zip_longest(a.events, b.events) if None in pair or not _same(*pair)
     )
     differences: dict[Aspect, tuple[tuple[str, ...], tuple[str, ...]]] = {}
     for aspect in ASPECTS:

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 import pytest
-from lively import TASKS, LivelyModel, lively_world, record, rich_seed
+from lively import TASKS, LivelyModel, lively_world, quick_folder, record, rich_seed
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
@@ -20,8 +21,9 @@ from discernmem.replayers.session import start
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("compared")
+def folder() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

@@ -3,14 +3,14 @@
 from __future__ import annotations
 
 import shutil
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
 
 import attrs
 import orjson
 import pytest
-from lively import TASKS, LivelyModel, lively_world, record, rich_seed
+from lively import TASKS, LivelyModel, lively_world, quick_folder, record, rich_seed
 from processes import story
 
 from discernmem.cli import main
@@ -51,8 +51,15 @@ class Failing(LivelyModel):
 
 
 @pytest.fixture(scope="module")
-def folder(tmp_path_factory: pytest.TempPathFactory) -> Path:
-    return tmp_path_factory.mktemp("origin")
+def folder() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
 
 
 @pytest.fixture(scope="module")

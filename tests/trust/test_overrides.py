@@ -5,11 +5,12 @@ from __future__ import annotations
 import getpass
 import json
 import shutil
+from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from lively import lively_world, record, rich_seed
+from lively import lively_world, quick_folder, record, rich_seed
 from processes import story
 
 from discernmem.cli import main
@@ -24,12 +25,18 @@ STOP = 6
 
 
 @pytest.fixture(scope="module")
-def stopped(tmp_path_factory: pytest.TempPathFactory) -> Path:
+def stopped() -> Iterator[Path]:
     """A rich run that was stopped after some tasks."""
-    folder = tmp_path_factory.mktemp("stopped")
-    log = folder / "run.db"
-    start(log, lively_world(folder, rich_seed()), until=STOP)
-    return log
+    with quick_folder() as folder:
+        log = folder / "run.db"
+        start(log, lively_world(folder, rich_seed()), until=STOP)
+        yield log
+
+
+@pytest.fixture
+def tmp_path() -> Iterator[Path]:
+    with quick_folder() as folder:
+        yield folder
 
 
 @pytest.fixture
