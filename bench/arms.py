@@ -33,7 +33,7 @@ from discernmem.eventlog.blobs import unpack
 from discernmem.eventlog.export import export
 from discernmem.eventlog.files import initialise
 from discernmem.eventlog.importing import import_ as import_log
-from discernmem.projections.audit import life, memory_now
+from discernmem.projections.audit import life
 from discernmem.projections.state import EVENT_TYPES, fold
 from discernmem.projections.timeline import Timeline
 from discernmem.replayers.verification import verify_run
@@ -317,7 +317,7 @@ def why(log: Path, _: Path) -> Taken:
         for name in memories(log):
 
             def told(name: str = name) -> dict[str, Any]:
-                return life(opened, memory_now(opened, name)).plain()
+                return life(opened, name).plain()
 
             taken.ask(told)
             events.append(opened.count(f"memory:{name}"))
