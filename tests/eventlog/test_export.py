@@ -1,7 +1,9 @@
 from __future__ import annotations
 
 import io
+import re
 import sqlite3
+from base64 import b64encode
 from collections.abc import Callable
 from pathlib import Path
 
@@ -100,6 +102,30 @@ BROKEN: dict[str, Callable[[list[bytes]], list[bytes]]] = {
     "with blobs it does not cite": changed(3, blobs={"x": "0" * 64}),
     "with a payload that is no object": changed(3, payload=[1]),
     "with an event without a type": changed(3, type=None),
+    "with a field that no event has": changed(3, note="x"),
+    "with a payload as text": changed(3, payload="{}"),
+    "with a hash in capitals": lambda lines: [
+        re.sub(rb'"hash":"[^"]*"', lambda found: found[0].upper(), line) if n > 1 else line
+        for n, line in enumerate(lines)
+    ],
+    "with a blob that no event cites": lambda lines: [
+        lines[0],
+        canonical({"blob": digest(b"x"), "text": "x"}) + b"\n",
+        *lines[1:],
+    ],
+    "with a blob twice": lambda lines: [*lines[:-1], lines[1], lines[-1]],
+    "with a text in base64": lambda lines: [
+        lines[0],
+        canonical({"blob": digest(SHORT.encode()), "base64": b64encode(SHORT.encode()).decode()})
+        + b"\n",
+        *lines[2:],
+    ],
+    "with a line in another order": lambda lines: [
+        lines[0],
+        orjson.dumps(dict(reversed(orjson.loads(lines[1]).items()))) + b"\n",
+        *lines[2:],
+    ],
+    "with a first line without an end": lambda _: [b"{" * 100_000],
 }
 
 

@@ -115,6 +115,15 @@ class Tampering:
         self.sql.execute("update events set hash = ? where position = ?", (hash_, position))
         return hash_
 
+    def chain_anew(self, begin: int) -> None:
+        """Make every hash from an event on right again."""
+        prev = None
+        for position in range(begin, self.last() + 1):
+            if prev is not None:
+                update = "update events set prev_hash = ? where position = ?"
+                self.sql.execute(update, (prev, position))
+            prev = self.rehash(position)
+
     # -- damages -------------------------------------------------------------------------------
 
     def change(self, table: str, column: str) -> Positions:
@@ -246,12 +255,7 @@ class Tampering:
         """A change with every hash from there on made right: only a head kept outside shows it."""
         position = self.event()
         self.sql.execute("update events set actor = 'x' where position = ?", (position,))
-        prev = None
-        for at in range(position, self.last() + 1):
-            if prev is not None:
-                update = "update events set prev_hash = ? where position = ?"
-                self.sql.execute(update, (prev, at))
-            prev = self.rehash(at)
+        self.chain_anew(position)
         return {self.last()}
 
 
