@@ -3,6 +3,7 @@
 #
 #   make demo    a small run with the bundled model, from nothing
 #   make test    all tests
+#   make faults  crashes, full disks, damage and races: all that a log must survive, in full
 #   make lint    style and types
 #   make bench   the measurements
 #   make clean   remove what was built, .venv included
@@ -20,7 +21,7 @@ PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
 FAILED = { echo "make: $(1)" >&2; exit 1; }
 
 export PYTHONWARNINGS :=
-.PHONY: demo test lint bench clean install
+.PHONY: demo test faults lint bench clean install
 .DELETE_ON_ERROR:
 
 demo: install
@@ -28,6 +29,9 @@ demo: install
 
 test: install
 	@$(BIN)/python -m pytest -p no:cacheprovider
+
+faults: install
+	@$(BIN)/python tests/faults/campaign.py
 
 lint: install
 	@$(BIN)/ruff check .
