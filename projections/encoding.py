@@ -23,6 +23,9 @@ Buffer = bytes | memoryview
 _EFFECTS: Final = "effects"
 """The key under which a memory's effects stand among its fields."""
 
+_KEY: Final = b',"effects":['
+_BEGIN: Final = b'{"effects":['
+
 
 def _is_map(kind: object) -> bool:
     return get_origin(kind) == Map
@@ -52,23 +55,45 @@ def encode_memory(memory: Memory) -> tuple[bytes, int]:
     return b"%b,%b" % (before[:-1], after[1:]), len(before) - 1
 
 
-def spliced(memory: bytes, offset: int, effects: Iterable[Sequence[bytes]]) -> bytes:
+def joined(effects: Iterable[Buffer]) -> bytes:
+    """Encoded effects of one version in order, single or joined before, as one."""
+    return b",".join(each for each in effects if each)
+
+
+def spliced(memory: bytes, offset: int, effects: Sequence[bytes]) -> bytes:
     """The canonical JSON of a memory with its effects.
 
     Args:
         memory: what `encode_memory` made of it.
         offset: likewise.
-        effects: the encoded effects of version 1, of version 2, up to the newest.
+        effects: of version 1, of version 2, up to the newest, each `joined`.
     """
     versions = b",".join(
-        b'{"effects":[%b],"version":%d}' % (b",".join(each), number)
-        for number, each in enumerate(effects, start=1)
+        b"%b%b%b" % (_BEGIN, each, _end(number)) for number, each in enumerate(effects, start=1)
     )
-    return b'%b,"%b":[%b]%b' % (memory[:offset], _EFFECTS.encode(), versions, memory[offset:])
+    return b"%b%b%b]%b" % (memory[:offset], _KEY, versions, memory[offset:])
+
+
+def unspliced(memory: Buffer, offset: int, sizes: Iterable[int]) -> Iterator[Buffer]:
+    """The effects `spliced` put into ``memory``, by how many bytes those of each version were."""
+    at = offset + len(_KEY)
+    for number, size in enumerate(sizes, start=1):
+        at += len(_BEGIN)
+        yield memory[at : at + size]
+        at += size + len(_end(number)) + len(b",")
+
+
+def _end(version: int) -> bytes:
+    return b'],"version":%d}' % version
 
 
 def chunks(state_version: int, memories: Iterable[Buffer]) -> Iterator[Buffer]:
-    """The canonical JSON of a store, in pieces: its spliced memories in order of admission."""
+    """The canonical JSON of a store, in pieces.
+
+    Args:
+        state_version: of the form.
+        memories: encoded with their effects, in order; several with commas between them may be one.
+    """
     separator = b'{"memories":['
     for memory in memories:
         yield separator
@@ -83,16 +108,16 @@ def decode_memory(data: bytes) -> Memory:
     """The memory that `encode_memory` encoded.
 
     Raises:
-        ValueError, KeyError, TypeError: it is not one.
+        Exception: it is none.
     """
     return _CONVERTER.structure(orjson.loads(data), Memory)
 
 
 def decode_effect(data: bytes) -> Effect:
-    """The effect that `encode` encoded; as `decode_memory`."""
+    """The effect that was encoded; as `decode_memory`."""
     return _CONVERTER.structure(orjson.loads(data), Effect)
 
 
 def decode_task(data: bytes) -> TaskRecord:
-    """The task record that `encode` encoded; as `decode_memory`."""
+    """The task record that was encoded; as `decode_memory`."""
     return _CONVERTER.structure(orjson.loads(data), TaskRecord)

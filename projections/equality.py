@@ -9,7 +9,7 @@ from typing import Final, Self
 from ..eventlog.errors import DiscernmemError
 from ..eventlog.log import EventLog
 from ..eventlog.sidefile import SideFile, is_damage, is_side_file, side_path
-from . import held
+from . import held, stores
 from .state import Serialiser, State
 from .timeline import last_completed
 
@@ -90,6 +90,6 @@ def _agrees(
     tables: sqlite3.Connection, position: int, state: State, serialiser: Serialiser
 ) -> bool:
     return (
-        held.serialised(tables, position) == serialiser.serialise(state)
+        stores.serialised(tables, position) == serialiser.serialise(state)
         and held.state(tables, position) == state
     )

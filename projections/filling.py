@@ -9,11 +9,12 @@ from ..eventlog import events as ev
 from ..eventlog.log import Recorded
 from . import encoding, evidence, history, store
 from .evidence import Evidence
-from .held import changes_since_store, keep_store, number_of
+from .held import number_of
 from .history import History
 from .store import MemoryStore
+from .stores import changes_since_store, keep_store
 
-STORE_EVERY: Final = 1000
+STORE_EVERY: Final = 500
 """Events that change a memory after which the whole store is kept once more."""
 
 
@@ -66,8 +67,8 @@ class Filling:
                 self._store = MemoryStore(self._store.memories.set(name, memory))
         self._store = store.evolve(self._store, recorded)
         memory = self._store[name]
-        json, offset = encoding.encode_memory(memory)
-        values = (memory.version, json.decode(), offset)
+        json, effects_at = encoding.encode_memory(memory)
+        values = (memory.version, effects_at, json.decode())
         self._memories.put(memory.number, recorded.position, values)
 
     def _task(self, recorded: Recorded, task: str) -> None:

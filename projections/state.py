@@ -15,7 +15,7 @@ import attrs
 from ..eventlog.codec import canonical, digest
 from ..eventlog.log import Recorded
 from . import evidence, history, store
-from .encoding import Buffer, chunks, encode, encode_memory, spliced
+from .encoding import Buffer, chunks, encode, encode_memory, joined, spliced
 
 STATE_VERSION: Final = 1
 """Version of the canonical form and of the folds behind it; a side file of another is discarded."""
@@ -148,8 +148,8 @@ class Serialiser:
 
 
 def _encoded(state: State, memory: store.Memory) -> bytes:
-    effects = (
-        [encode(effect) for effect in state.evidence.of(memory.id, number)]
+    effects = [
+        joined(map(encode, state.evidence.of(memory.id, number)))
         for number in range(1, memory.version + 1)
-    )
+    ]
     return spliced(*encode_memory(memory), effects)

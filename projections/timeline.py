@@ -12,7 +12,7 @@ from ..eventlog.errors import BadInput, DiscernmemError
 from ..eventlog.events import StoreCheckpointed
 from ..eventlog.log import EventLog
 from ..eventlog.sidefile import SideFile
-from . import held
+from . import held, stores
 from .filling import Filling
 from .state import EVENT_TYPES, STATE_VERSION, State
 from .store import Memory
@@ -55,7 +55,7 @@ class Timeline:
 
     def serialised(self, position: int) -> bytes:
         """The canonical bytes of the store after the event at ``position`` (0: before all)."""
-        return self._ask(position, lambda tables: held.serialised(tables, position))
+        return self._ask(position, lambda tables: stores.serialised(tables, position))
 
     def state(self, position: int) -> State:
         """The state after the event at ``position``, to go on from.
@@ -72,7 +72,7 @@ class Timeline:
                 and isinstance(checkpoint, StoreCheckpointed)
                 and checkpoint.state_version == STATE_VERSION
                 and not self._side.refilled
-                and digest(held.serialised(tables, recorded.position)) != checkpoint.state_hash
+                and digest(stores.serialised(tables, recorded.position)) != checkpoint.state_hash
             ):
                 raise ValueError(f"{self._side.path} is not the fold of the log")
             return held.state(tables, position)

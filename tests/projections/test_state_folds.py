@@ -20,7 +20,7 @@ from hypothesis import strategies as st
 from discernmem.eventlog import Recorded, encode
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.codec import canonical
-from discernmem.projections import encoding, filling, held
+from discernmem.projections import encoding, filling, held, stores
 from discernmem.projections.changes import CHANGING
 from discernmem.projections.state import (
     EVENT_TYPES,
@@ -197,7 +197,7 @@ def test_the_tables_give_every_state_of_the_fold_however_they_were_filled(
             batch.write()
             del left[:taken]
         for position, state in enumerate(states):
-            assert held.serialised(tables, position) == serialise(state), position
+            assert stores.serialised(tables, position) == serialise(state), position
             assert held.state(tables, position) == state, position
             assert held.count(tables, position) == len(state.store)
             for name in ("m1", "m2", "m9"):

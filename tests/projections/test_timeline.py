@@ -391,6 +391,7 @@ DAMAGE = {
     "a task": "update tasks set json = replace(json, '\"score\":', '\"score\":1')",
     "a task gone": "delete from tasks where task_index = 3",
     "no JSON": "update memories set json = 'x' || json",
+    "another version": "update memories set version = version + 1",
     "another offset": "update memories set effects_at = effects_at + 1",
     "no zstd": "update stores set json = x'00'",
 }
