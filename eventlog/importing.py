@@ -18,7 +18,6 @@ from .errors import BadInput
 from .exported import Event, Export, Unreadable
 from .lock import WriterLock
 from .log import EventLog
-from .recovery import check_beside
 
 _PAGE = 1000
 _TYPES = frozenset(
@@ -90,7 +89,6 @@ def _extend(export: Export, path: Path) -> Imported:
     first = next(events, None)
     if first is None:
         return Imported(head, 0)
-    check_beside(path)
     with extended(path) as copier:
         last = (head.position, bytes.fromhex(head.hash))
         check = EventCheck(export.log_id, export.run, copier.rows, last=last)

@@ -21,6 +21,7 @@ from .chain import Head
 from .errors import BadInput, LogError
 from .events import Event
 from .lock import WriterLock
+from .reader import Reader
 from .reading import Readable
 from .records import Draft, Prepared, Recorded, prepare
 from .recovery import check_beside
@@ -53,10 +54,10 @@ class EventLog(Readable):
         self._lock = lock
         self._clock = clock
         self._process = os.getpid()
-        self._reader: files.Reader | None = None
+        self._reader: Reader | None = None
         self._connection: sqlite3.Connection | None = None
         if lock is None:
-            self._reader = files.Reader(path, damaged=damaged)
+            self._reader = Reader(path, damaged=damaged)
         else:
             self._connection = files.connect_writing(path)
         try:

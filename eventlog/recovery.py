@@ -9,6 +9,7 @@ from pathlib import Path
 from . import chain, files
 from .chain import Head
 from .errors import BadInput, LogError
+from .reader import Reader
 
 
 def check_beside(path: Path) -> None:
@@ -25,7 +26,7 @@ def check_beside(path: Path) -> None:
         LogError: the two do not belong together, or the file is damaged.
     """
     left = bool(files.size(files.wal_of(path)))
-    with closing(files.Reader(path)) as reader:
+    with closing(Reader(path)) as reader:
         whole = not left or _is_whole(reader)
         if whole and _holds(reader, _head_beside(path)):
             return
@@ -39,7 +40,7 @@ def check_beside(path: Path) -> None:
     )
 
 
-def _is_whole(reader: files.Reader) -> bool:
+def _is_whole(reader: Reader) -> bool:
     try:
         return reader.rows("pragma integrity_check(1)") == [("ok",)]
     except sqlite3.OperationalError:
@@ -55,7 +56,7 @@ def _head_beside(path: Path) -> Head | None:
         return None
 
 
-def _holds(reader: files.Reader, head: Head | None) -> bool:
+def _holds(reader: Reader, head: Head | None) -> bool:
     """Whether the log once ended at ``head``; the head of another log says nothing."""
     facts: dict[str, str] = dict(reader.rows("select key, value from log_meta"))
     if head is None or head.position == 0 or head.origin != chain.origin(facts.get("log_id", "")):
