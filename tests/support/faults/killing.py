@@ -32,9 +32,18 @@ CLOSING = (
 
 def after_an_event(scene: Scene) -> Trial:
     """kill -9 as soon as one event is acknowledged."""
-    seen = scene.killed_by(mishaps.die_after(scene.number + 1))
-    require(seen.acknowledged == scene.number + 1, f"acknowledged {seen.acknowledged}")
-    return scene.resumed(KILLED, seen.acknowledged)
+    return _after(scene, scene.number + 1)
+
+
+def after_any_event(scene: Scene) -> Trial:
+    """As `after_an_event`, wherever that is."""
+    return _after(scene, scene.rng.randrange(1, scene.calm.length + 1))
+
+
+def _after(scene: Scene, event: int) -> Trial:
+    seen = scene.killed_by(mishaps.die_after(event))
+    require(seen.acknowledged == event, f"acknowledged {seen.acknowledged}")
+    return scene.resumed(KILLED, event)
 
 
 def after_each_event_in_turn(scene: Scene) -> Trial:

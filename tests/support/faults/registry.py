@@ -9,8 +9,8 @@ KILLED = (
     Fault(name="killed after an event", attempt=killing.after_an_event, full=None, short=6),
     Fault(
         name="killed after an event, no reuse",
-        attempt=killing.after_an_event,
-        full=None,
+        attempt=killing.after_any_event,
+        full=200,
         short=3,
         reuse=False,
     ),
