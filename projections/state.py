@@ -122,26 +122,30 @@ class Serialiser:
         return sha256.hexdigest()
 
     def _chunks(self, state: State) -> Iterator[Buffer]:
-        for memory in self._changed(state):
+        for memory in sorted(self._changed(state)):
             if memory in state.store:
                 self._encoded[memory] = _encoded(state, state.store[memory])
         if len(self._order) != len(self._memories):
             self._order = [memory.id for memory in state.store.ordered()]
-        return chunks(STATE_VERSION, map(self._encoded.__getitem__, self._order))
+        whole = b",".join(map(self._encoded.__getitem__, self._order))
+        return chunks(STATE_VERSION, [whole] if whole else [])
 
     def _changed(self, state: State) -> set[str]:
         memories, effects = self._memories, self._effects
-        changed = set()
-        for memory in state.store.memories.values():
-            if memories.get(memory.id) is not memory:
-                memories[memory.id] = memory
-                changed.add(memory.id)
-        for key, recorded in state.evidence.effects.items():
-            if effects.get(key) is not recorded:
-                effects[key] = recorded
-                changed.add(key[0])
+        new_memories = {
+            memory.id: memory
+            for memory in state.store.memories.values()
+            if memories.get(memory.id) is not memory
+        }
+        new_effects = {
+            key: recorded
+            for key, recorded in state.evidence.effects.items()
+            if effects.get(key) is not recorded
+        }
+        memories.update(new_memories)
+        effects.update(new_effects)
         if len(memories) == len(state.store) and len(effects) == len(state.evidence.effects):
-            return changed
+            return new_memories.keys() | {memory for memory, _ in new_effects}
         # Something kept is not in this state: it is no later one than the last.
         self._forget()
         return self._changed(state)
