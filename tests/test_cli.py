@@ -38,7 +38,6 @@ HEAVY = {
     "llguidance",
     "numpy",
     "pddl",
-    "sqlite_utils",
     "wordllama",
 }
 
