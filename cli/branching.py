@@ -102,7 +102,7 @@ def override(
         reason=reason,
         by=_login_name() if by is None else by,
     )
-    recorded = override(log, decision, Expectation.parse(expect) if expect else None)
+    recorded = override(log, decision, Expectation.parse(expect) if expect is not None else None)
     if as_json:
         click.echo(json_text([{"position": r.position, "event_id": r.event_id} for r in recorded]))
         return

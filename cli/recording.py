@@ -115,6 +115,8 @@ def resume(
     log: Path, dump_states: Path | None, until: int | None, origin: Path | None, no_origin: bool
 ) -> None:
     """Go on with the run in LOG from wherever it stopped."""
+    if origin is not None and no_origin:
+        raise BadInput("--origin and --no-origin exclude each other; give one of them")
     go_on(log, dump_states, until=until, origin=origin, alone=no_origin)
 
 

@@ -20,6 +20,10 @@ ADDS: Final[dict[ev.OverrideAction, ev.ConditionKind]] = {
 """The actions that add a condition, and its kind."""
 
 
+TEXT_LIMIT: Final = 2000
+"""Characters a person's text may have: rules go into prompts whole, and beside others."""
+
+
 def refusal(
     memory: Memory, action: ev.OverrideAction, text: str = "", kind: ev.ConditionKind | None = None
 ) -> str:
@@ -27,6 +31,8 @@ def refusal(
     name = memory.id
     if action in ("edit", "add-avoid", "add-use", "withdraw-condition") and not text.strip():
         return f"{action} needs a text"
+    if len(text) > TEXT_LIMIT:
+        return f"the text has {len(text)} characters, a prompt has room for {TEXT_LIMIT}"
     if action == "retire" and memory.state == "inactive":
         return f"{name} is inactive already"
     if action == "revive" and memory.state != "inactive":
@@ -53,7 +59,7 @@ def resolved(
         return written, found
     if action in ADDS:
         return additions((), [text])[0], ADDS[action]
-    return text, None
+    return text.strip(), None
 
 
 def conditions(memory: Memory, kind: ev.ConditionKind) -> tuple[str, ...]:

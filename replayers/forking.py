@@ -50,12 +50,14 @@ def fork(
     what is new. Without a change nothing is, and every conclusion is the same.
 
     Raises:
-        BadInput: there is no such task, the configuration cannot follow on that past, or ``path``
-            is taken; nothing is left there.
+        BadInput: there is no such task, ``until`` is before it, the configuration cannot follow on
+            that past, or ``path`` is taken; nothing is left there.
         Infrastructure: the world failed; what was done is kept, `resume` goes on from it.
     """
     with EventLog.open(branch.origin) as origin:
         position = completed_position(origin, branch.at)
+        if until is not None and until < branch.at:
+            raise BadInput(f"{branch.origin}: a fork at task {branch.at} cannot stop at {until}")
         stretch = segments(origin)[-1]
         if branch.at < stretch.first - 1:
             raise BadInput(
@@ -90,12 +92,23 @@ def _forked(
         origin=origin.log_id,
         position=position,
         hash=origin.head(position).hash,
-        # Beside the fork it is found again wherever the two are moved together.
-        path=os.path.relpath(branch.origin, path.parent),
+        path=_way(branch.origin, path),
         changed={
             name: value for name, value in branch.changed.items() if _value(was, name) != value
         },
     )
+
+
+def _way(origin: Path, path: Path) -> str:
+    """Where the origin is, seen from the fork: found again wherever the two are moved together."""
+    way = os.path.relpath(origin.resolve(), path.resolve().parent)
+    try:
+        way.encode()
+    except UnicodeEncodeError:
+        raise BadInput(
+            f"{origin}: its name is not UTF-8 and cannot be recorded; rename it"
+        ) from None
+    return way
 
 
 def _value(table: Mapping[str, Any], dotted: str) -> Any:

@@ -153,7 +153,9 @@ class Journal:
         occurrence = self._occurrence(stream) if repeats and not self.reuse else 1
         recorded = self.log.find(stream, occurrence)
         if recorded is None and self._origin is not None and not at_hand:
-            recorded = self._take_over(self._origin.answers(stream, occurrence, self.log), cause)
+            # Without reuse nobody knows yet which of several answers an execution is made of.
+            answers = self._origin.answers(stream, occurrence, self.log, whole=self.reuse)
+            recorded = self._take_over(answers, cause)
         if recorded is None:
             if self.offline:
                 self._miss(request, what)

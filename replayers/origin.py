@@ -9,9 +9,10 @@ from pathlib import Path
 import attrs
 import orjson
 
+from ..eventlog import chain
 from ..eventlog import events as ev
 from ..eventlog.citations import citations
-from ..eventlog.errors import BadInput
+from ..eventlog.errors import BadInput, LogError
 from ..eventlog.log import EventLog, Recorded
 
 
@@ -24,26 +25,47 @@ class Origin:
 
     log: EventLog
 
-    def answers(self, stream: str, occurrence: int, into: EventLog) -> tuple[Recorded, ...]:
+    def answers(
+        self, stream: str, occurrence: int, into: EventLog, *, whole: bool
+    ) -> tuple[Recorded, ...]:
         """The answer recorded at this place of a stream, after those it cites; () if there is none.
 
-        An execution is taken over whole, with the replies that ``into`` does not have, or, should
-        they get other ids there, not at all: it is then made anew from them.
+        An execution is taken over with the replies that ``into`` does not have. If it is made of
+        others than ``into`` would give, or ``whole`` is false, it is not taken over: it is made
+        anew, from the replies that are.
+
+        Raises:
+            LogError: what is to be taken over is damaged.
         """
         found = self.log.find(stream, occurrence)
         if found is None:
             return ()
         if not isinstance(found.event, ev.ExecutionFinished):
-            return (found,)
+            return (self._intact(found),)
+        if not whole:
+            return ()
         missing: dict[str, Recorded] = {}
         for step in orjson.loads(self.log.blob(found.event.trajectory)):
             reply = self.log.by_id(step["reply"]) if step["reply"] else None
-            if reply is None or into.by_id(reply.event_id) is not None:
+            if reply is None:
                 continue
-            if into.count(reply.stream_id) + 1 != reply.stream_version:
+            held = into.find(reply.stream_id)
+            if reply.stream_version != 1 or (held and held.payload != reply.payload):
                 return ()
-            missing[reply.event_id] = reply
-        return (*missing.values(), found)
+            if held is None:
+                missing[reply.event_id] = self._intact(reply)
+        return (*missing.values(), self._intact(found))
+
+    def _intact(self, recorded: Recorded) -> Recorded:
+        """The event, proven to be the one that was recorded there."""
+        before = bytes.fromhex(self.log.head(recorded.position - 1).hash)
+        links = chain.links(citations(recorded.event).items())
+        if chain.link(before, recorded[:11], recorded.payload, links).hex() != recorded.hash:
+            raise LogError(
+                f"{self.log.path}: event {recorded.position} is not what was recorded there; run "
+                "verify, restore the log and resume the fork, or resume it with --no-origin"
+            )
+        return recorded
 
     def blobs(self, recorded: Recorded) -> tuple[bytes, ...]:
         """The contents an event cites."""
@@ -52,10 +74,12 @@ class Origin:
 
     def overrides(self, index: int) -> Iterator[Recorded]:
         """What people decided after the task before ``index`` and before it began."""
+        if self.log.last_task() < index - 1:
+            return
         after = self.log.position_at_task(index - 1)
-        first = self.log.find(f"task:{index}")
-        until = first.position if first is not None else None
-        return self.log.read(after=after, until=until, types=("MemoryOverridden",))
+        until = self.log.first_of_task(index) or None
+        for recorded in self.log.read(after=after, until=until, types=("MemoryOverridden",)):
+            yield self._intact(recorded)
 
 
 @contextmanager
@@ -68,12 +92,14 @@ def origin_of(path: Path, header: ev.RunStarted, given: Path | None) -> Iterator
         given: where the origin is now; by default where it was, seen from ``path``.
 
     Raises:
-        BadInput: it is not there, or another log is.
+        BadInput: it is not there, another log is, or one is given for a log that is no fork.
     """
     if not isinstance(header, ev.RunForked):
+        if given is not None:
+            raise BadInput(f"{path}: is no fork and has no origin; leave --origin out")
         yield None
         return
-    place = given or path.parent / header.path
+    place = given or path.resolve().parent / header.path
     if not place.exists():
         raise BadInput(
             f"{path}: the log it was forked from is not at {place}; give it with --origin, or "

@@ -7,7 +7,7 @@ from pathlib import Path
 
 import attrs
 
-from ..decisions.overrides import consequences, refusal, resolved
+from ..decisions.overrides import TEXT_LIMIT, consequences, refusal, resolved
 from ..eventlog import events as ev
 from ..eventlog.codec import digest
 from ..eventlog.errors import BadInput
@@ -98,6 +98,11 @@ def override(
 def _require_words(path: Path, decision: Decision) -> None:
     if not decision.reason.strip() or not decision.by.strip():
         raise BadInput(f"{path}: a decision needs a reason and a name; nothing was recorded")
+    if max(len(decision.reason), len(decision.by)) > TEXT_LIMIT:
+        raise BadInput(
+            f"{path}: a reason and a name have at most {TEXT_LIMIT} characters; "
+            "nothing was recorded"
+        )
     try:
         f"{decision.text}{decision.reason}{decision.by}".encode()
     except UnicodeEncodeError:
@@ -129,7 +134,11 @@ def _require_unchanged(log: EventLog, memory: Memory, expected: Expectation) -> 
             f"{log.path}: {memory.id} has no version {expected.version}; it has 1 to "
             f"{memory.version}"
         )
-    seen = expected.position
+    seen, head = expected.position, log.head().position
+    if seen is not None and seen > head:
+        raise BadInput(
+            f"{log.path}: has no event {seen} that you could have seen; it ends at {head}"
+        )
     if seen is None:
         if memory.version == expected.version:
             return
@@ -153,14 +162,15 @@ def carry_out_overrides(run: Run, index: int) -> None:
     """
     journal = run.journal
     journal.end_task()
-    decided = []
+    waiting = list(journal.inherited_overrides(index))
     for recorded in journal.overrides():
+        due = next((each for each in waiting if _applies(run, each)), None)
+        if due is not None and due.event == recorded.event:
+            # Taken over before the run was interrupted here; those before it did not apply.
+            del waiting[: waiting.index(due) + 1]
         _carry_out(run, recorded)
-        decided.append(recorded.event)
-    for inherited in journal.inherited_overrides(index):
-        event = inherited.event
-        assert isinstance(event, ev.MemoryOverridden)
-        if event not in decided and _applies(run, event):
+    for inherited in waiting:
+        if _applies(run, inherited):
             _carry_out(run, journal.take_over(inherited))
 
 
@@ -172,7 +182,9 @@ def _carry_out(run: Run, recorded: Recorded) -> None:
         run.emit(each, recorded.event_id)
 
 
-def _applies(run: Run, event: ev.MemoryOverridden) -> bool:
+def _applies(run: Run, inherited: Recorded) -> bool:
+    event = inherited.event
+    assert isinstance(event, ev.MemoryOverridden)
     store = run.state.store
     if event.memory not in store:
         return False

@@ -89,8 +89,9 @@ def open_world_of(config: Config, header: ev.RunStarted) -> World:
     opened at once.
 
     Raises:
-        BadInput: as `open_world`; a recorded model that is another one now, when it is asked.
-        Infrastructure: as `open_world`.
+        BadInput: as `open_world`.
+        Infrastructure: as `open_world`. A recorded model that is gone or another one now raises it
+            when it is asked.
     """
     now, was = config.table(), header.config
     model: Model | None = None

@@ -262,6 +262,7 @@ QUESTIONS = {
     "fork of no task": (["fork", "--at", "9", "--out", "b.db"], "task 9 is not completed"),
     "fork to what is there": (["fork", "--at", "1", "--out", "text.db"], "text.db exists"),
     "fork without a place": (["fork", "--at", "1"], "Missing option '--out'"),
+    "origin and no origin": (["resume", "--origin", "x", "--no-origin"], "exclude each other"),
     "comparison with no log": (["compare", "run.db", "absent"], "absent: not readable"),
     "comparison with another file": (["compare", "run.db", "text.db"], "text.db is not an SQLite"),
     "override of nothing": (["override"], "Missing argument"),

@@ -7,7 +7,7 @@ from typing import Any, Generic, TypeVar
 
 import attrs
 
-from ...eventlog.errors import BadInput
+from ...eventlog.errors import BadInput, Infrastructure
 from .base import Card, Embedder, Model, ModelCall, Reply
 
 T = TypeVar("T", Model, Embedder)
@@ -23,7 +23,10 @@ def card_of(facts: dict[str, Any]) -> Card:
 
 @attrs.define(slots=False)
 class _Deferred(Generic[T]):
-    """``card`` as recorded; ``open_`` opens the real thing, whose fingerprint must be the same."""
+    """``card`` as recorded; ``open_`` opens the real thing, whose fingerprint must be the same.
+
+    Asked in the middle of a run, whatever is wrong with it leaves a log to be resumed.
+    """
 
     card: Card
     open_: Callable[[], T]
@@ -31,12 +34,15 @@ class _Deferred(Generic[T]):
 
     def _real(self) -> T:
         if self._opened is None:
-            opened = self.open_()
+            try:
+                opened = self.open_()
+            except BadInput as error:
+                raise Infrastructure(f"{error}; then resume the log") from None
             if opened.card.fingerprint != self.card.fingerprint:
-                raise BadInput(
+                raise Infrastructure(
                     f"{self.card.facts.get('name', 'the model')} was recorded with fingerprint "
                     f"{self.card.fingerprint[:12]} and has {opened.card.fingerprint[:12]} now; "
-                    "go on where it is the same, or fork with another one"
+                    "resume the log where it is the same, or fork with another one"
                 )
             self._opened = opened
         return self._opened
@@ -46,7 +52,7 @@ class DeferredModel(_Deferred[Model]):
     """A language model that is opened at its first call."""
 
     def complete(self, call: ModelCall) -> Reply:
-        """As `Model.complete`; raises `BadInput` too, should it be another model now."""
+        """As `Model.complete`; raises `Infrastructure` too: it is gone, or another one now."""
         return self._real().complete(call)
 
 
@@ -54,5 +60,5 @@ class DeferredEmbedder(_Deferred[Embedder]):
     """An embedder that is opened at its first text."""
 
     def embed(self, text: str) -> bytes:
-        """As `Embedder.embed`; raises `BadInput` too, should it be another embedder now."""
+        """As `Embedder.embed`; raises `Infrastructure` too: it is gone, or another one now."""
         return self._real().embed(text)

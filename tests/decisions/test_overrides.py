@@ -87,6 +87,7 @@ def test_a_decision_is_refused_if_it_cannot_be_carried_out(
     [
         ("retire", "", None, ("", None)),
         ("edit", "Look twice.", None, ("Look twice.", None)),
+        ("edit", "\n Look\n  twice. ", None, ("Look\n  twice.", None)),
         ("add-avoid", " a  bell\nrings ", None, ("a bell rings", "avoid_when")),
         ("add-use", "a bell rings", None, ("a bell rings", "use_when")),
         ("withdraw-condition", "NOBODY asks", None, ("nobody asks", "avoid_when")),

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import os
 import shutil
+from collections import Counter
 from collections.abc import Callable, Iterator
 from pathlib import Path
 from typing import Any
@@ -12,15 +14,20 @@ import orjson
 import pytest
 from lively import TASKS, LivelyModel, lively_world, quick_folder, record, rich_seed
 from processes import story
+from tampering import tamper
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog, Recorded
 from discernmem.eventlog import events as ev
-from discernmem.eventlog.errors import BadInput, Infrastructure
+from discernmem.eventlog.errors import BadInput, Infrastructure, LogError
+from discernmem.projections.timeline import Timeline
 from discernmem.replayers.config import Config
 from discernmem.replayers.forking import Branch, fork
-from discernmem.replayers.models.base import ModelCall, Reply
+from discernmem.replayers.journal import Journal
+from discernmem.replayers.models.base import Card, ModelCall, Reply
+from discernmem.replayers.models.deferred import DeferredModel
 from discernmem.replayers.offline import replay_offline
+from discernmem.replayers.overriding import Decision, override
 from discernmem.replayers.session import Done, resume, start
 from discernmem.replayers.verification import verify_run
 from discernmem.replayers.world import World
@@ -48,6 +55,23 @@ class Failing(LivelyModel):
         if self.left < 0:
             raise Infrastructure("the server went down")
         return super().complete(call)
+
+
+class Fickle(LivelyModel):
+    """A model that never says the same twice, whose server goes down after some calls."""
+
+    def __init__(self, seed: int, salt: str, after: int = 10**9) -> None:
+        super().__init__(seed)
+        self.salt, self.left = salt, after
+
+    def complete(self, call: ModelCall) -> Reply:
+        self.left -= 1
+        if self.left < 0:
+            raise Infrastructure("the server went down")
+        reply = super().complete(call)
+        if self._purpose(call.messages[0].content) in ("assistant", "user_proxy"):
+            return attrs.evolve(reply, text=f"{reply.text} ({self.salt} {self.left})")
+        return reply
 
 
 @pytest.fixture(scope="module")
@@ -241,6 +265,165 @@ def test_what_was_decided_in_the_origin_is_decided_in_the_fork_if_the_rule_is_th
     assert verify_run(same).problems == ()
 
 
+def decide(log: Path, memory: str, *actions: ev.OverrideAction) -> None:
+    for action in actions:
+        override(log, Decision(memory=memory, action=action, reason="r", by="ada"))
+
+
+def stopped_at(path: Path, folder: Path, task: int) -> tuple[Path, str]:
+    """A run stopped after a task, and a memory of it that is supplied."""
+    start(path, lively_world(folder, rich_seed()), until=task)
+    with EventLog.open(path) as log, Timeline(log) as timeline:
+        store = timeline.state(log.head().position).store
+    return path, next(memory.id for memory in store.ordered() if memory.state != "inactive")
+
+
+def test_what_was_decided_at_the_end_of_an_origin_is_decided_once(
+    folder: Path, tmp_path: Path
+) -> None:
+    origin, memory = stopped_at(tmp_path / "a.db", folder, 6)
+    decide(origin, memory, "retire", "revive")
+    path = tmp_path / "b.db"
+    done = branch(origin, path, folder, 5, until=8)
+    assert done.served["MemoryOverridden"] == 2
+    resume(origin, open_=opener(folder), until=8)
+    assert derived(path) == derived(origin)
+
+
+@pytest.mark.parametrize("alike", [True, False], ids=["as in the origin", "retired before"])
+def test_a_fork_killed_among_the_decisions_of_its_origin_takes_over_the_others(
+    folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, alike: bool
+) -> None:
+    """Equal decisions are told apart; one that did not apply is not tried again later."""
+    origin, memory = stopped_at(tmp_path / "a.db", folder, 6)
+    decide(origin, memory, "retire", "revive", "retire")
+
+    def forked(name: str) -> Path:
+        path = tmp_path / name
+        branch(origin, path, folder, 6, until=6)
+        if not alike:
+            decide(path, memory, "retire")
+        return path
+
+    calm = forked("calm.db")
+    resume(calm, open_=opener(folder), until=7)
+    real = Journal.take_over
+    for after in range(3):
+        path, left = forked(f"{after}.db"), after
+
+        def dying(journal: Journal, recorded: Recorded) -> Recorded:
+            nonlocal left
+            left -= 1
+            if left < 0:
+                raise Infrastructure("killed")
+            return real(journal, recorded)
+
+        monkeypatch.setattr(Journal, "take_over", dying)
+        if alike or after < 2:
+            with pytest.raises(Infrastructure):
+                resume(path, open_=opener(folder), until=7)
+        monkeypatch.setattr(Journal, "take_over", real)
+        resume(path, open_=opener(folder), until=7)
+        assert derived(path) == derived(calm)
+
+
+def test_an_answer_that_a_fork_got_without_its_origin_is_kept_with_all_that_follows(
+    folder: Path, tmp_path: Path
+) -> None:
+    origin, path = tmp_path / "a.db", tmp_path / "b.db"
+    world = lively_world(folder, rich_seed())
+    start(origin, attrs.evolve(world, model=Fickle(rich_seed(), "a")), until=3)
+    branch(origin, path, folder, 0, until=0)
+    with pytest.raises(Infrastructure):
+        resume(path, alone=True, open_=opener(folder, Fickle(rich_seed(), "b", after=1)))
+    resume(path, open_=opener(folder, Fickle(rich_seed(), "c")), until=3)
+    assert verify_run(path).problems == ()
+    assert replay_offline(path).tasks == 3
+
+
+@pytest.mark.parametrize(("was", "now"), [(False, False), (False, True), (True, False)])
+def test_a_fork_without_reuse_makes_each_execution_of_answers_of_its_own(
+    folder: Path, tmp_path: Path, was: bool, now: bool
+) -> None:
+    origin, path = tmp_path / "a.db", tmp_path / "b.db"
+    world = lively_world(folder, rich_seed(), reuse=was)
+    start(origin, attrs.evolve(world, model=Fickle(rich_seed(), "a")), until=6)
+    changed = {"method.k_inj": 1, "reuse": now}
+    at = Branch(origin=origin, at=2, changed=changed)
+    done = fork(at, path, open_=opener(folder, Fickle(rich_seed(), "b")), until=6)
+    assert done.served["ModelReplied"] > 0
+    assert verify_run(path).problems == ()
+    assert replay_offline(path).tasks == 6
+    if not now:
+        assert max(uses_of_replies(path).values()) == 1
+
+
+def uses_of_replies(path: Path) -> Counter[str]:
+    """In how many executions after the fork each reply was said."""
+    uses: Counter[str] = Counter()
+    with EventLog.open(path) as log:
+        forked = log.last("RunForked")
+        assert forked is not None
+        for recorded in log.read(after=forked.position, types=["ExecutionFinished"]):
+            steps = orjson.loads(log.blob(recorded.event.trajectory))  # type: ignore[attr-defined]
+            uses.update({step["reply"] for step in steps if step["reply"]})
+    return uses
+
+
+def test_what_is_not_what_the_origin_recorded_is_not_taken_over(
+    origin: Path, folder: Path, tmp_path: Path
+) -> None:
+    damaged, path = Path(shutil.copy(origin, tmp_path / "a.db")), tmp_path / "b.db"
+    with EventLog.open(origin) as log:
+        after = log.position_at_task(4)
+        reply = next(log.read(after=after, types=["ModelReplied"]))
+    tamper(
+        damaged,
+        "update events set payload = replace(payload, '\"completion_tokens\":1', "
+        f"'\"completion_tokens\":2') where position = {reply.position}",
+    )
+    with pytest.raises(LogError, match=rf"a\.db: event {reply.position} is not what was recorded"):
+        branch(damaged, path, folder, 4)
+    resume(path, origin=origin, open_=opener(folder, Silent(rich_seed())))
+    assert derived(path) == derived(origin)
+
+
+def test_a_fork_in_a_folder_reached_by_a_link_finds_its_origin(
+    origin: Path, folder: Path, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (tmp_path / "far" / "away").mkdir(parents=True)
+    (tmp_path / "link").symlink_to("far/away")
+    shutil.copy(origin, tmp_path / "ö 1.db")
+    monkeypatch.chdir(tmp_path)
+    branch(Path("ö 1.db"), Path("link/b.db"), folder, 4, until=5)
+    monkeypatch.chdir(tmp_path / "far")
+    for path in ("away/b.db", "../link/b.db"):
+        assert resume(Path(path), open_=opener(folder, Silent(rich_seed()))).tasks in (0, TASKS - 5)
+    assert derived(Path("away/b.db")) == derived(origin)
+
+
+def test_a_fork_whose_model_is_not_here_is_kept_to_be_resumed(
+    origin: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    path = tmp_path / "b.db"
+    with pytest.raises(SystemExit) as stopped:
+        main(["fork", str(origin), "--at", "4", "--set", "k_inj=1", "--out", str(path)])
+    assert stopped.value.code == 3
+    assert capsys.readouterr().err.endswith("then resume the log\n")
+    calm = tmp_path / "calm.db"
+    branch(origin, calm, folder, 4, k_inj=1)
+    resume(path, open_=opener(folder))
+    assert derived(path) == derived(calm)
+
+
+def test_a_model_that_is_another_one_now_is_not_asked() -> None:
+    facts = {"name": "lively"}
+    model = DeferredModel(Card(fingerprint="another", facts=facts), lambda: LivelyModel(1))
+    call = ModelCall(messages=(), temperature=0.0, top_p=1.0, max_tokens=1, seed=1)
+    with pytest.raises(Infrastructure, match="lively was recorded with fingerprint another and"):
+        model.complete(call)
+
+
 def test_a_decision_in_a_fork_is_one_of_its_own(
     origin: Path, folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -261,6 +444,7 @@ def test_a_decision_in_a_fork_is_one_of_its_own(
     [
         (["--at", "99"], "task 99 is not completed in this log"),
         (["--at", "-1"], "task -1 is not completed"),
+        (["--at", "3", "--until", "2"], "a fork at task 3 cannot stop at 2"),
         (["--at", "3", "--set", "epsilon=-1"], "epsilon must be >= 0"),
         (["--at", "3", "--set", "banana=1"], "unknown key 'banana'"),
         (["--at", "3", "--set", "epsilon"], "write it as key=value"),
@@ -285,6 +469,15 @@ def test_a_fork_that_cannot_be_leaves_nothing(
     assert line.count("\n") == 1
     assert list(tmp_path.iterdir()) == []
     assert origin.read_bytes() == before
+
+
+def test_an_origin_whose_name_cannot_be_recorded_is_refused(
+    origin: Path, folder: Path, tmp_path: Path
+) -> None:
+    unnamed = Path(shutil.copy(origin, tmp_path / os.fsdecode(b"a\xff.db")))
+    with pytest.raises(BadInput, match="its name is not UTF-8"):
+        branch(unnamed, tmp_path / "b.db", folder, 3)
+    assert list(tmp_path.glob("b.*")) == []
 
 
 def test_a_fork_takes_no_file_that_is_there(origin: Path, folder: Path, tmp_path: Path) -> None:

@@ -180,6 +180,11 @@ REFUSALS = [
     (["retire", "m1", "--reason", "r", "--expect", "2"], "--expect 2: write v2"),
     (["retire", "m1", "--reason", "r", "--expect", "v9"], "m1 has no version 9; it has 1 to"),
     (["retire", "m1", "--reason", "r", "--expect", "v0"], "m1 has no version 0"),
+    (["retire", "m1", "--reason", "r", "--expect", ""], "--expect : write v2"),
+    (["retire", "m1", "--reason", "r", "--expect", f"v1@{10**20}"], f"has no event {10**20} that"),
+    (["edit", "m1", "--reason", "r", "--text", "x" * 2001], "the text has 2001 characters, a pro"),
+    (["add-use", "m1", "--reason", "r", "--text", "x " * 99999], "the text has 199998 characters"),
+    (["retire", "m1", "--reason", "r" * 2001], "a reason and a name have at most 2000 characters"),
 ]
 
 
