@@ -167,7 +167,7 @@ class _Side:
 
     def __init__(self, log: EventLog) -> None:
         self.log = log
-        self.store: dict[str, tuple[str, ...]] = {}
+        self.store: dict[str, list[str]] = {}
         self.scores: list[float] = []
 
     def chapters(self) -> Iterator[_Chapter]:
@@ -183,7 +183,7 @@ class _Side:
             said = _change(recorded)
             if said and recorded.stream_id.startswith("memory:"):
                 memory = recorded.stream_id.removeprefix("memory:")
-                self.store[memory] = (*self.store.get(memory, ()), said)
+                self.store.setdefault(memory, []).append(said)
             if isinstance(recorded.event, ev.TaskScored):
                 self.scores.append(recorded.event.score)
 
@@ -284,8 +284,8 @@ def _cause(
             return Cause(kind="override", says=f"a person's decision: {what}")
     if answer := _other_answer(sides, index, first):
         return Cause(kind="answer", says=answer)
-    for memory in sorted(sides[0].store.keys() | sides[1].store.keys(), key=lambda m: int(m[1:])):
-        pasts = sides[0].store.get(memory, ()), sides[1].store.get(memory, ())
+    for memory in {**sides[0].store, **sides[1].store}:
+        pasts = [side.store.get(memory, []) for side in sides]
         if pasts[0] != pasts[1]:
             left, right = next(p for p in zip_longest(*pasts, fillvalue="nothing") if p[0] != p[1])
             return Cause(kind="store", says=f"{memory} differs already: {left} | {right}")
