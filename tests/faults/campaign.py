@@ -17,6 +17,9 @@ sys.path.insert(0, str(Path(__file__).parents[1] / "support"))
 from faults.registry import FAULTS
 from faults.stage import Fault, Trial, undisturbed
 
+SHOWN = 5
+"""Failed tries of a fault that are told of."""
+
 
 def main(arguments: Sequence[str]) -> int:
     full = "--short" not in arguments
@@ -42,9 +45,11 @@ def report(fault: Fault, trials: Sequence[Trial], seconds: float) -> bool:
     print(f"{head}  {seen[0]}", flush=True)
     for told in seen[1:4]:
         print(f"{'':{len(head)}}  {told}")
-    for trial in trials:
-        if trial.why:
-            print(f"  FAILED {trial.why}", flush=True)
+    wrong = [trial.why for trial in trials if trial.why]
+    for why in wrong[:SHOWN]:
+        print(f"  FAILED {why}", flush=True)
+    if len(wrong) > SHOWN:
+        print(f"  and {len(wrong) - SHOWN} more", flush=True)
     return survived < len(trials)
 
 

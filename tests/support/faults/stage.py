@@ -237,7 +237,7 @@ def differs(calm: Calm, log: Path) -> str:
     events = story(log)
     for mine, theirs in zip(events, calm.events, strict=False):
         if mine != theirs:
-            return f"event {mine[0]} is {mine[4]}, was {theirs[4]}"
+            return f"event {mine[0]} is {mine[4:]}, was {theirs[4:]}"
     if len(events) != calm.length:
         return f"{len(events)} events, were {calm.length}"
     return "; ".join(str(problem) for problem in verify_run(log).problems)
