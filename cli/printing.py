@@ -150,7 +150,6 @@ def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
     """Where two runs part, task by task."""
     from ..projections.comparison import in_words
 
-    a, b = logs
     if found.settings:
         click.echo(f"settings: {in_words(found.settings)}")
     common = min(found.tasks)
@@ -165,7 +164,10 @@ def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
         for log, recorded in zip(logs, parting.first, strict=True):
             click.echo(f"  first in {log.name}: {said(recorded) if recorded else 'nothing here'}")
         click.echo(f"  because {parting.cause.says}")
-    for log, tasks in zip((a, b), found.tasks, strict=True):
+    for log, decided in zip(logs, found.decided, strict=True):
+        if decided and found.decided[0] != found.decided[1]:
+            click.echo(f"\ndecided after task {common} in {log.name}: {'; '.join(decided)}")
+    for log, tasks in zip(logs, found.tasks, strict=True):
         if tasks > common:
             click.echo(f"\ntasks {common + 1} to {tasks} are only in {log}")
 

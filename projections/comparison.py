@@ -98,7 +98,8 @@ class Comparison:
 
     ``settings`` maps dotted names to both values, as they are in force at the end. ``tasks`` are
     the completed tasks of each, ``mean_scores`` are over those that both have, ``agreed`` counts
-    the conclusions that are the same.
+    the conclusions that are the same. ``decided`` is what people decided in each after the last
+    task that both have, in words.
     """
 
     settings: Mapping[str, tuple[Any, Any]]
@@ -106,16 +107,27 @@ class Comparison:
     mean_scores: tuple[float, float]
     agreed: int
     partings: tuple[Parting, ...]
+    decided: tuple[tuple[str, ...], tuple[str, ...]]
+
+    @property
+    def same(self) -> bool:
+        """Whether nothing tells the runs apart but their settings."""
+        return (
+            not self.partings
+            and self.tasks[0] == self.tasks[1]
+            and self.decided[0] == self.decided[1]
+        )
 
     def plain(self) -> dict[str, Any]:
         """The comparison as JSON data."""
         return {
-            "same": not self.partings and self.tasks[0] == self.tasks[1],
+            "same": self.same,
             "settings": {name: list(values) for name, values in self.settings.items()},
             "tasks": list(self.tasks),
             "mean_scores": list(self.mean_scores),
             "agreed": self.agreed,
             "partings": [parting.plain() for parting in self.partings],
+            "decided": [list(each) for each in self.decided],
         }
 
 
@@ -137,18 +149,27 @@ def compare(a: EventLog, b: EventLog, settings: Mapping[str, tuple[Any, Any]]) -
             partings.append(_parting(sides, left, right, settings))
         sides[0].remember(left)
         sides[1].remember(right)
+    tasks = _completed(a), _completed(b)
     return Comparison(
         settings=settings,
-        tasks=(_completed(a), _completed(b)),
+        tasks=tasks,
         mean_scores=(sides[0].mean_score, sides[1].mean_score),
         agreed=agreed,
         partings=tuple(partings),
+        decided=(_decided(a, min(tasks)), _decided(b, min(tasks))),
     )
 
 
 def _completed(log: EventLog) -> int:
     rows = log.rows("select count(*) from events where type = 'TaskCompleted'")
     return int(rows[0][0])
+
+
+def _decided(log: EventLog, task: int) -> tuple[str, ...]:
+    """What people decided after a task and before the next, in words."""
+    after, until = log.position_at_task(task), log.first_of_task(task + 1) or None
+    decisions = log.read(after=after, until=until, types=("MemoryOverridden",))
+    return tuple(tell(recorded.event) for recorded in decisions)
 
 
 @attrs.frozen(kw_only=True)

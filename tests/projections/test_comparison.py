@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
@@ -144,6 +145,26 @@ def test_runs_of_different_length_are_compared_over_what_both_did(
     told = capsys.readouterr().out
     assert f"0 of 5 tasks differ; {found.agreed} conclusions are the same" in told
     assert f"tasks 6 to {TASKS} are only in {run}" in told
+
+
+def test_a_decision_after_the_last_task_is_told_until_a_task_shows_it(
+    folder: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    a = tmp_path / "a.db"
+    start(a, lively_world(folder, rich_seed()), until=5)
+    b = Path(shutil.copy(a, tmp_path / "b.db"))
+    words = ["--text", "a bell rings", "--reason", "r", "--by", "ada"]
+    main(["override", "add-use", "m1", str(b), *words])
+    capsys.readouterr()
+    found = compared(a, b)
+    assert not found.same
+    assert found.partings == ()
+    main(["compare", str(a), str(b)])
+    said = capsys.readouterr().out.splitlines()[-1]
+    assert said.startswith("decided after task 5 in b.db: m1.v")
+    assert said.endswith("told to be used when “a bell rings” by ada: “r”")
+    main(["override", "add-use", "m1", str(a), *words])
+    assert compared(a, b).same
 
 
 @pytest.mark.parametrize("where", [0, 1])
