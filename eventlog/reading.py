@@ -88,6 +88,17 @@ class Readable(ABC):
         """The event with an id."""
         return self._one("event_id = ?", event_id)
 
+    def by_ids(self, event_ids: Collection[str]) -> dict[str, Recorded]:
+        """The events with these ids, by id; those the log has not are left out."""
+        found: dict[str, Recorded] = {}
+        wanted = sorted(event_ids)
+        for start in range(0, len(wanted), PAGE):
+            some = wanted[start : start + PAGE]
+            where = f"event_id in ({', '.join('?' * len(some))})"
+            rows = self.rows(f"select {_COLUMNS} from events where {where}", some)
+            found.update((row[1], self._recorded(row)) for row in rows)
+        return found
+
     def find(self, stream_id: str, stream_version: int = 1) -> Recorded | None:
         """The event with this version in a stream; versions count from 1."""
         return self._one("stream_id = ? and stream_version = ?", stream_id, stream_version)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
 from typing import Any
 
 import attrs
@@ -104,25 +103,48 @@ def life(log: EventLog, name: str, *, version: int | None = None) -> Life:
             children.setdefault(cause, []).append(each)
         else:
             roots.append(each)
+    known = {r.event_id: r for r in recorded}
+    _learn(log, known, {event_id for each in own.values() for event_id in _evidence(each)})
+    outside = roots
+    while outside:
+        outside = _learn(log, known, {r.causation_id for r in outside if r.causation_id})
     return Life(
         memory=memory_now(log, name),
-        roots=tuple(_node(log, root, children) for root in roots),
-        leading=tuple(tuple(_leading(log, root)) for root in roots),
+        roots=tuple(_node(log, root, children, known) for root in roots),
+        leading=tuple(_leading(root, known) for root in roots),
     )
+
+
+def _learn(log: EventLog, known: dict[str, Recorded], wanted: set[str]) -> list[Recorded]:
+    """Take the wanted events into the known ones; returns those that are new."""
+    new = log.by_ids(wanted - known.keys())
+    known.update(new)
+    return list(new.values())
+
+
+def _evidence(recorded: Recorded) -> tuple[str, ...]:
+    cited: tuple[str, ...] = getattr(recorded.event, "evidence", ())
+    return cited
 
 
 def _version_of(recorded: Recorded) -> int:
     return int(getattr(recorded.event, "version", 1))
 
 
-def _node(log: EventLog, recorded: Recorded, children: dict[str, list[Recorded]]) -> Node:
-    cited = [log.by_id(event_id) for event_id in getattr(recorded.event, "evidence", ())]
-    evidence = [r for r in cited if r is not None]
+def _node(
+    log: EventLog,
+    recorded: Recorded,
+    children: dict[str, list[Recorded]],
+    known: dict[str, Recorded],
+) -> Node:
+    evidence = [known[event_id] for event_id in _evidence(recorded) if event_id in known]
     return Node(
         recorded=recorded,
         words=tuple(_words(log, r.event) for r in evidence if isinstance(r.event, ev.ModelReplied)),
         evidence=tuple(evidence),
-        children=tuple(_node(log, c, children) for c in children.get(recorded.event_id, ())),
+        children=tuple(
+            _node(log, child, children, known) for child in children.get(recorded.event_id, ())
+        ),
     )
 
 
@@ -130,14 +152,11 @@ def _words(log: EventLog, reply: ev.ModelReplied) -> str:
     return log.text(reply.text_blob) if reply.text_blob else reply.text or ""
 
 
-def _leading(log: EventLog, recorded: Recorded) -> Iterator[Recorded]:
+def _leading(recorded: Recorded, known: dict[str, Recorded]) -> tuple[Recorded, ...]:
     """The outside chain of causes, oldest first."""
     chain: list[Recorded] = []
     cause = recorded.causation_id
-    while cause is not None:
-        found = log.by_id(cause)
-        if found is None:
-            break
-        chain.append(found)
-        cause = found.causation_id
-    return reversed(chain)
+    while cause is not None and cause in known:
+        chain.append(known[cause])
+        cause = known[cause].causation_id
+    return tuple(reversed(chain))

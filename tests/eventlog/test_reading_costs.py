@@ -29,6 +29,7 @@ QUESTIONS: dict[str, Callable[[EventLog], object]] = {
     "the newest event of a type there is none of": lambda log: log.last("RunFinished"),
     "the event at a position": lambda log: log.at(3),
     "an event by its id": lambda log: log.by_id(log.rows(FIRST)[0][0]),
+    "events by their ids": lambda log: log.by_ids({log.rows(FIRST)[0][0], "none"}),
     "an event by its place in a stream": lambda log: log.find("request:3-1"),
     "the length of a stream": lambda log: log.count("request:3-1"),
     "the length of a stream before a task": lambda log: log.count("request:3-1", before_task=2),
