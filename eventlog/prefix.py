@@ -67,9 +67,10 @@ def proven(log: Readable, until: int) -> Iterator[Proven]:
                 # One by one, to tell which it is.
                 size = 1
                 continue
+            remedy = f"`discernmem export --until {last}` saves what is before it"
             raise LogError(
                 f"{log.path}: event {last + 1} is damaged, or what it cites is; "
-                f"`discernmem export --until {last}` saves what is before it"
+                f"{remedy if last else 'nothing is before it: restore a copy'}"
             ) from error
         yield from page
         prev, last = page[-1].hash, page[-1].header[0]
@@ -150,14 +151,14 @@ class _Contents:
                 yield sha256, unpack(*found[sha256], sha256)
 
     def _found(self, some: Sequence[bytes]) -> dict[bytes, tuple[str, int, bytes]]:
-        sql = f"select sha256, codec, size, content from blobs where {{}} in ({_marks(some)})"
+        sql = "select sha256, codec, size, content from blobs where"
         try:
-            rows = self._log.rows(sql.format("sha256"), some)
+            rows = self._log.rows(f"{sql} sha256 in ({_marks(some)})", some)
         except LogError:
             # The index is damaged, or a content beside those asked for. The table may not be.
             ids = self._listed()
             known = [ids[sha256] for sha256 in some if sha256 in ids]
-            rows = self._log.rows(sql.format("id"), known)
+            rows = self._log.rows(f"{sql} id in ({_marks(known)})", known)
         return {sha256: (codec, size, packed) for sha256, codec, size, packed in rows}
 
     def _listed(self) -> dict[bytes, int]:

@@ -83,6 +83,45 @@ def test_without_the_index_of_the_contents_all_of_them_are_saved(long: Path) -> 
     assert again.getvalue() == out.getvalue()
 
 
+def test_where_nothing_is_before_the_damage_it_says_so(long: Path) -> None:
+    with EventLog.open(long) as log:
+        ((root,),) = log.rows("select rootpage from sqlite_master where name = 'events'")
+    data = bytearray(long.read_bytes())
+    data[(root - 1) * PAGE : root * PAGE] = bytes(PAGE)
+    long.write_bytes(data)
+    with (
+        EventLog.open(long, check=False) as log,
+        pytest.raises(LogError, match=r"event 1 is damaged.*nothing is before it: restore a copy"),
+    ):
+        export(log, io.BytesIO())
+
+
+def test_without_the_contents_nor_their_index_what_cites_none_of_the_lost_is_saved(
+    long: Path, tmp_path: Path
+) -> None:
+    with EventLog.open(long) as log:
+        roots = log.rows(
+            "select rootpage from sqlite_master"
+            " where name in ('sqlite_autoindex_blobs_1', 'blobs') order by name"
+        )
+        ((table,), (index,)) = roots
+    data = bytearray(long.read_bytes())
+    data[(index - 1) * PAGE : index * PAGE] = bytes(PAGE)
+    # The table is read from its beginning to the leaf that is gone.
+    leaves = [int.from_bytes(data[at : at + 4], "big") for at in cells((table - 1) * PAGE, data)]
+    gone = leaves[len(leaves) // 2]
+    data[(gone - 1) * PAGE : gone * PAGE] = bytes(PAGE)
+    long.write_bytes(data)
+    assert 0 < saved(long, tmp_path / "saved.db") < 2 * TASKS
+
+
+def cells(page: int, data: bytearray) -> list[int]:
+    """Where the cells of an interior page of a b-tree begin; each begins with a page number."""
+    count = int.from_bytes(data[page + 3 : page + 5], "big")
+    pointers = range(page + 12, page + 12 + 2 * count, 2)
+    return [page + int.from_bytes(data[at : at + 2], "big") for at in pointers]
+
+
 def test_a_cut_log_is_examined_from_its_beginning(long: Path) -> None:
     data = bytearray(long.read_bytes())
     cut(data)
