@@ -20,19 +20,6 @@ from .encoding import Buffer, chunks, encode, encode_memory, joined, spliced
 STATE_VERSION: Final = 1
 """Version of the canonical form and of the folds behind it; a side file of another is discarded."""
 
-EVENT_TYPES: Final = (
-    "TaskStarted",
-    "ContextObserved",
-    "TaskScored",
-    "MemoryAdmitted",
-    "ConditionAdded",
-    "ConditionWithdrawn",
-    "StateChanged",
-    "MemoryRevised",
-    "EffectRecorded",
-)
-"""The event types the fold reads; a rebuild need not decode any other."""
-
 
 @attrs.frozen
 class State:
@@ -43,15 +30,34 @@ class State:
     history: history.History = attrs.field(factory=history.History)
 
 
+def _of_store(state: State, recorded: Recorded) -> State:
+    return State(store.evolve(state.store, recorded), state.evidence, state.history)
+
+
+def _of_evidence(state: State, recorded: Recorded) -> State:
+    return State(state.store, evidence.evolve(state.evidence, recorded), state.history)
+
+
+def _of_history(state: State, recorded: Recorded) -> State:
+    return State(state.store, state.evidence, history.evolve(state.history, recorded))
+
+
+_FOLDS: Final = {
+    "TaskStarted": _of_history,
+    "ContextObserved": _of_history,
+    "TaskScored": _of_history,
+    **dict.fromkeys(store.HANDLERS, _of_store),
+    "EffectRecorded": _of_evidence,
+}
+
+EVENT_TYPES: Final = tuple(_FOLDS)
+"""The event types the fold reads; a rebuild need not decode any other."""
+
+
 def evolve(state: State, recorded: Recorded) -> State:
     """The state after one event."""
-    if recorded.type not in EVENT_TYPES:
-        return state
-    return State(
-        store.evolve(state.store, recorded),
-        evidence.evolve(state.evidence, recorded),
-        history.evolve(state.history, recorded),
-    )
+    fold_one = _FOLDS.get(recorded.type)
+    return fold_one(state, recorded) if fold_one else state
 
 
 def fold(events: Iterable[Recorded], state: State | None = None) -> State:
