@@ -5,13 +5,14 @@
 #   make test    all tests
 #   make faults  crashes, full disks, damage and races: all that a log must survive, in full
 #   make lint    style and types
-#   make bench   the measurements
+#   make bench   the measurements, on a log of a million events; LARGE=0.1 takes a tenth of it
 #   make clean   remove what was built, .venv included
 
 PYTHON ?= python3
 LLAMA_VERSION ?= 0.3.36
 # For an accelerator: make LLAMA_CMAKE="-DGGML_CUDA=on" (or -DGGML_METAL=on, -DGGML_VULKAN=on).
 LLAMA_CMAKE ?=
+LARGE ?= 1
 
 VENV := $(CURDIR)/.venv
 BIN := $(VENV)/bin
@@ -39,7 +40,8 @@ lint: install
 	@MYPYPATH=$(VENV)/types $(BIN)/mypy --cache-dir $(VENV)/mypy -p discernmem
 
 bench: install
-	@set -e; for script in $(wildcard bench/*_bench.py); do echo "# $$script"; $(BIN)/python $$script; done
+	@echo "# the log against its peers"; $(BIN)/python bench/eventlog_bench.py
+	@echo "# a large log"; $(BIN)/python bench/log_scale_bench.py $(LARGE)
 
 clean:
 	@rm -rf .venv build dist *.egg-info .hypothesis .ruff_cache .mypy_cache

@@ -17,7 +17,6 @@ from .app import LOG, NEW_LOG, UNTIL, cli
 from .printing import json_text, print_summary
 
 if TYPE_CHECKING:
-    from ..projections.state import State
     from ..replayers.benchmarks.base import Task
     from ..replayers.config import Config
     from ..replayers.run import Run
@@ -167,7 +166,7 @@ class Progress:
 
     def begin(self, world: World, done: int) -> None:
         """Say what is about to run, and draw the bar with ``done`` tasks behind it."""
-        from ..projections.state import State
+        from ..projections.state import State, serialise
 
         if self._folder is not None:
             try:
@@ -177,7 +176,7 @@ class Progress:
                     f"--dump-states {self._folder}: {error.strerror}; name a folder"
                 ) from None
         if done == 0:
-            self._dump(0, State())
+            self._dump(0, serialise(State()))
         facts = world.model.card.facts
         model = ", ".join(str(facts[key]) for key in ("file", "model", "device") if key in facts)
         click.echo(
@@ -196,14 +195,12 @@ class Progress:
 
     def task_done(self, index: int, task: Task, run: Run) -> None:
         """Advance the bar and write the store as it is now."""
-        self._dump(index, run.state)
+        self._dump(index, run.serialiser.serialise(run.state))
         self._bar.update(1, f"{task.id} scored {run.state.history[task.id].score:.2f}")
 
-    def _dump(self, index: int, state: State) -> None:
-        from ..projections.state import serialise
-
+    def _dump(self, index: int, store: bytes) -> None:
         if self._folder is not None:
-            (self._folder / f"state-{index:05d}.json").write_bytes(serialise(state) + b"\n")
+            (self._folder / f"state-{index:05d}.json").write_bytes(store + b"\n")
 
 
 def _print_plan(config: Config) -> None:
