@@ -54,7 +54,8 @@ def verify(log: Path, against: Path | None, as_json: bool) -> None:
         first = next((p.position for p in report.problems if p.position), None)
         place = "" if first is None else f", the first at event {first}"
         raise CheckFailed(
-            f"{log}: {len(report.problems)} problem(s) in {report.checked} events{place}"
+            f"{log}: {len(report.problems)} problem(s) in {report.checked} events{place}; restore "
+            "a copy, or save what is before them with `discernmem export --until`"
         )
     if not as_json and report.head is not None:
         click.echo(f"{report.checked} events verified, head {report.head.hash}")

@@ -334,7 +334,8 @@ def test_one_changed_byte_is_found_and_its_event_named(
     assert f"event {scored.position}: hash: " in out
     assert re.fullmatch(
         rf"discernmem: \S+run\.db: \d+ problem\(s\) in \d+ events, the first at event "
-        rf"{scored.position}\n",
+        rf"{scored.position}; restore a copy, or save what is before them with "
+        r"`discernmem export --until`\n",
         err,
     )
     problems = json.loads(verify(capsys, log, "--json")[1])["problems"]
@@ -396,7 +397,7 @@ def test_a_dropped_guard_is_told_of_the_file(log: Path, capsys: pytest.CaptureFi
     status, out, err = verify(capsys, log)
     assert status == 1
     assert out == "the file: schema: trigger 'events_no_update' is missing\n"
-    assert re.search(r"run\.db: 1 problem\(s\) in \d+ events\n", err)
+    assert re.search(r"run\.db: 1 problem\(s\) in \d+ events; restore a copy", err)
 
 
 def test_damage_to_the_whole_file_is_told_of_the_file(
@@ -406,7 +407,7 @@ def test_damage_to_the_whole_file_is_told_of_the_file(
     status, out, err = verify(capsys, log)
     assert status == 1
     assert out.startswith("the file: file: ")
-    assert "run.db: 1 problem(s) in 0 events\n" in err
+    assert "run.db: 1 problem(s) in 0 events; restore a copy" in err
 
 
 # -- the doctor --------------------------------------------------------------------------------
