@@ -148,7 +148,7 @@ def said_plainly(recorded: Any) -> str:
 
 def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
     """Where two runs part, task by task."""
-    from ..projections.comparison import in_words
+    from ..projections.causes import in_words
 
     if found.settings:
         click.echo(f"settings: {in_words(found.settings)}")

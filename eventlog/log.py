@@ -13,11 +13,10 @@ from collections.abc import Callable, Iterator, Sequence
 from contextlib import contextmanager
 from datetime import UTC, datetime
 from pathlib import Path
-from types import TracebackType
-from typing import Self
 
 from . import chain, files
 from .chain import Head
+from .closing import Closing
 from .errors import BadInput, LogError
 from .events import Event
 from .lock import WriterLock
@@ -36,7 +35,7 @@ def utc_now() -> datetime:
     return datetime.now(UTC)
 
 
-class EventLog(Readable):
+class EventLog(Readable, Closing):
     """A log file, opened to read or, by one process at a time, to write.
 
     Not to be used across a fork.
@@ -154,17 +153,6 @@ class EventLog(Readable):
                 event_class(type_name, schema_version)
             except LogError as error:
                 raise LogError(f"{self.path}: {error}") from None
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the log; after writing, bring all into the one file and its head beside it.

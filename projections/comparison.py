@@ -15,6 +15,7 @@ import attrs
 from ..eventlog import events as ev
 from ..eventlog.codec import plain as plain_event
 from ..eventlog.log import EventLog, Recorded
+from .causes import Cause, Pair, cause_of
 from .telling import tell
 
 _NAMES: Final = frozenset(
@@ -36,26 +37,9 @@ _TYPES: Final = (
     *(name for name in ev.DERIVED if name != "StoreCheckpointed"),
     "MemoryOverridden",
 )
-_WORLD: Final = ("ModelReplied", "ExecutionFinished", "TextEmbedded")
-_ANSWERS: Final = ("text", "text_blob", "score", "trajectory", "vector")
 
 Aspect = Literal["score", "supplied", "labels", "states", "texts"]
 ASPECTS: Final[tuple[Aspect, ...]] = ("score", "supplied", "labels", "states", "texts")
-
-Pair = tuple[Recorded | None, Recorded | None]
-
-
-@attrs.frozen(kw_only=True)
-class Cause:
-    """Why two runs part at a task.
-
-    ``kind`` is ``override`` (a person decided in one of them), ``answer`` (the world answered the
-    same request differently), ``store`` (what they remembered differed before), ``settings`` or
-    ``unknown``; ``says`` tells it in words.
-    """
-
-    kind: Literal["override", "answer", "store", "settings", "unknown"]
-    says: str
 
 
 @attrs.frozen(kw_only=True)
@@ -257,7 +241,13 @@ def _parting(
         tasks=(_task(a), _task(b)),
         differences=differences,
         first=first,
-        cause=_cause(sides, a.index, first, settings),
+        cause=cause_of(
+            (sides[0].log, sides[1].log),
+            (sides[0].store, sides[1].store),
+            a.index,
+            first,
+            settings,
+        ),
     )
 
 
@@ -290,55 +280,3 @@ def _of_aspect(event: ev.Event, aspect: Aspect) -> str:
             sign = "+" if isinstance(event, ev.ConditionAdded) else "-"
             return f"{event.memory} {sign}{event.kind} “{event.text}”"
     return ""
-
-
-def _cause(
-    sides: tuple[_Side, _Side],
-    index: int,
-    first: Pair,
-    settings: Mapping[str, tuple[Any, Any]],
-) -> Cause:
-    """The nearest reason there is, looked for in the order in which it would have worked."""
-    for recorded in first:
-        if recorded is not None and recorded.task_index is None:
-            what = tell(recorded.event)
-            return Cause(kind="override", says=f"a person's decision: {what}")
-    if answer := _other_answer(sides, index, first):
-        return Cause(kind="answer", says=answer)
-    for memory in {**sides[0].store, **sides[1].store}:
-        pasts = [side.store.get(memory, []) for side in sides]
-        if pasts[0] != pasts[1]:
-            left, right = next(p for p in zip_longest(*pasts, fillvalue="nothing") if p[0] != p[1])
-            return Cause(kind="store", says=f"{memory} differs already: {left} | {right}")
-    if settings:
-        return Cause(kind="settings", says=f"settings differ: {in_words(settings)}")
-    return Cause(kind="unknown", says="nothing recorded tells why")
-
-
-def _other_answer(sides: tuple[_Side, _Side], index: int, first: Pair) -> str:
-    """The first request of the task that both made and that was answered differently."""
-    answers: list[dict[tuple[str, int], Recorded]] = []
-    for side, until in zip(sides, first, strict=True):
-        read = side.log.read(
-            after=side.log.position_at_task(index - 1),
-            until=until.position if until is not None else side.log.position_at_task(index),
-            types=_WORLD,
-        )
-        answers.append({(r.stream_id, r.stream_version): r for r in read})
-    for key, left in answers[0].items():
-        right = answers[1].get(key)
-        if right is not None and _answer(left) != _answer(right):
-            return (
-                "the world answered the same request differently: "
-                f"{tell(left.event)} [{left.position}] | {tell(right.event)} [{right.position}]"
-            )
-    return ""
-
-
-def _answer(recorded: Recorded) -> list[Any]:
-    return [getattr(recorded.event, name, None) for name in _ANSWERS]
-
-
-def in_words(settings: Mapping[str, tuple[Any, Any]]) -> str:
-    """Settings that differ, in one line."""
-    return ", ".join(f"{name} {a} → {b}" for name, (a, b) in settings.items())

@@ -3,9 +3,9 @@
 from __future__ import annotations
 
 import sqlite3
-from types import TracebackType
-from typing import Final, Self
+from typing import Final
 
+from ..eventlog.closing import Closing
 from ..eventlog.errors import DiscernmemError
 from ..eventlog.log import EventLog
 from ..eventlog.sidefile import SideFile, is_damage, is_side_file, side_path
@@ -17,7 +17,7 @@ POINTS: Final = 20
 """The most tasks after which the two are compared."""
 
 
-class SideFileCheck:
+class SideFileCheck(Closing):
     """Compares the side file of a log, if it has one, with the states of a fold.
 
     The file is only read. What is not of this log and this code is not used by anybody and
@@ -41,17 +41,6 @@ class SideFileCheck:
                 self._positions.add(reached)
         except sqlite3.Error as error:
             self._damaged = is_damage(error)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Compare no more."""

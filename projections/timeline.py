@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import sqlite3
 from collections.abc import Callable
-from types import TracebackType
-from typing import Final, Self, TypeVar
+from typing import Final, TypeVar
 
+from ..eventlog.closing import Closing
 from ..eventlog.codec import digest
 from ..eventlog.errors import BadInput, DiscernmemError
 from ..eventlog.events import StoreCheckpointed
@@ -23,7 +23,7 @@ BATCH: Final = 20_000
 Answer = TypeVar("Answer")
 
 
-class Timeline:
+class Timeline(Closing):
     """What a log's memory was after any of its events.
 
     A question about an event the side file does not reach yet first takes the new events of the
@@ -35,17 +35,6 @@ class Timeline:
     def __init__(self, log: EventLog) -> None:
         self._log = log
         self._side = SideFile(log, schema=held.SCHEMA, code_version=held.CODE_VERSION)
-
-    def __enter__(self) -> Self:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """Close the side file."""
