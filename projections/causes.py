@@ -92,4 +92,4 @@ def _answer(recorded: Recorded) -> list[Any]:
 
 def in_words(settings: Mapping[str, tuple[Any, Any]]) -> str:
     """Settings that differ, in one line."""
-    return ", ".join(f"{name} {a} → {b}" for name, (a, b) in settings.items())
+    return ", ".join(f"{name} {a!s:.60} → {b!s:.60}" for name, (a, b) in settings.items())

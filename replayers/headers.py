@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterable, Iterator, Mapping
 from typing import Any
 
 import attrs
@@ -10,6 +10,8 @@ import attrs
 from ..eventlog import events as ev
 from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog
+
+Differences = dict[str, tuple[Any, Any]]
 
 
 @attrs.frozen
@@ -50,9 +52,18 @@ def header_of(log: EventLog) -> ev.RunStarted:
     return segments(log)[-1].header
 
 
-def differing(a: ev.RunStarted, b: ev.RunStarted) -> dict[str, tuple[Any, Any]]:
+def differing(a: ev.RunStarted, b: ev.RunStarted) -> Differences:
     """What can change a conclusion and differs between two headers, by dotted names."""
-    left, right = dict(_deciding(a)), dict(_deciding(b))
+    return _unequal(_flat("", a.config), _flat("", b.config)) | differing_world(a, b)
+
+
+def differing_world(a: ev.RunStarted, b: ev.RunStarted) -> Differences:
+    """As `differing`, but only of what was found there: not of what was configured."""
+    return _unequal(_world(a), _world(b))
+
+
+def _unequal(a: Iterable[tuple[str, Any]], b: Iterable[tuple[str, Any]]) -> Differences:
+    left, right = dict(a), dict(b)
     return {
         name: (left.get(name), right.get(name))
         for name in sorted(left.keys() | right.keys())
@@ -60,14 +71,13 @@ def differing(a: ev.RunStarted, b: ev.RunStarted) -> dict[str, tuple[Any, Any]]:
     }
 
 
-def _deciding(header: ev.RunStarted) -> Iterator[tuple[str, Any]]:
-    yield from _flat("", header.config)
+def _world(header: ev.RunStarted) -> Iterator[tuple[str, Any]]:
     yield from _flat("host.", header.host)
     yield from _flat("benchmark.", header.benchmark)
-    yield "model.fingerprint", header.model["fingerprint"][:12]
-    yield "embedder.fingerprint", header.embedder["fingerprint"][:12]
-    yield "stream", header.stream_digest[:12]
-    yield "decision_version", header.decision_version
+    yield "model.fingerprint", header.model["fingerprint"]
+    yield "embedder.fingerprint", header.embedder["fingerprint"]
+    yield "stream.digest", header.stream_digest
+    yield "decision.version", header.decision_version
 
 
 def _flat(prefix: str, table: Mapping[str, Any]) -> Iterator[tuple[str, Any]]:

@@ -22,7 +22,7 @@ from .deciding import Decider
 from .embeddings import Embeddings
 from .executions import Executions, LiveExecutions, Sampling, Setting
 from .gateway import Gateway
-from .headers import header_of
+from .headers import differing_world, header_of
 from .journal import Journal
 from .models.base import Embedder
 from .origin import Origin, origin_of
@@ -162,22 +162,11 @@ def is_finished(log: EventLog) -> bool:
 
 
 def _require_same(path: Path, was: ev.RunStarted, now: ev.RunStarted) -> None:
-    pairs: dict[str, tuple[object, object]] = {
-        "model fingerprint": (was.model["fingerprint"], now.model["fingerprint"]),
-        "embedder fingerprint": (was.embedder["fingerprint"], now.embedder["fingerprint"]),
-        "stream digest": (was.stream_digest, now.stream_digest),
-        "decision version": (was.decision_version, now.decision_version),
-    }
-    for name in ("host", "benchmark"):
-        olds, news = getattr(was, name), getattr(now, name)
-        for key in sorted(olds.keys() | news.keys()):
-            pairs[f"{name} {key}"] = (olds.get(key), news.get(key))
-    for name, (old, new) in pairs.items():
-        if old != new:
-            raise BadInput(
-                f"{path}: cannot resume, the {name} was {_short(old)} and is now {_short(new)}; "
-                "resume where the run was started, or start a new run"
-            )
+    for name, (old, new) in differing_world(was, now).items():
+        raise BadInput(
+            f"{path}: cannot resume, the {name.replace('.', ' ')} was {_short(old)} and is now "
+            f"{_short(new)}; resume where the run was started, or start a new run"
+        )
 
 
 def _short(value: object, limit: int = 80) -> str:
