@@ -38,10 +38,36 @@ class View:
 
 @attrs.frozen(kw_only=True)
 class Outcome:
-    """The score of an episode in [0, 1] and the benchmark's other figures."""
+    """The score of an episode in [0, 1] and the benchmark's other figures.
+
+    ``grading`` says in words how the score came about, where that can differ from one execution to
+    the next (which sandbox was in force, why a program failed).
+    """
 
     score: float
     metrics: Mapping[str, float]
+    grading: Mapping[str, str] = attrs.field(factory=dict)
+
+
+@attrs.frozen(kw_only=True)
+class Passage:
+    """A piece of text that a search found."""
+
+    title: str
+    text: str
+
+
+class Searcher(Protocol):
+    """What a team may look things up in; raises `Infrastructure` when it cannot answer at all."""
+
+    @property
+    def facts(self) -> Mapping[str, Any]:
+        """Plain JSON for the run header: what decides the answers (index digest, service)."""
+        ...
+
+    def search(self, query: str, k: int) -> tuple[Passage, ...]:
+        """The ``k`` nearest passages, best first; empty only where there is nothing to find."""
+        ...
 
 
 class Environment(Protocol):
@@ -52,7 +78,11 @@ class Environment(Protocol):
         ...
 
     def step(self, action: str) -> str:
-        """Apply the team's action and return the observation it caused."""
+        """Apply the team's action and return the observation it caused.
+
+        Raises:
+            Infrastructure: the world failed, which is never a score.
+        """
         ...
 
     @property
@@ -66,7 +96,17 @@ class Environment(Protocol):
 
 
 class Benchmark(Protocol):
-    """A named stream of tasks with its scoring."""
+    """A named stream of tasks with its scoring.
+
+    ``protocol`` names the instructions by which a host plays it (``reading``, ``pddl``,
+    ``kodcode``, ``qa``, or ``default``, which every host has). Where ``searcher`` is set, the roles
+    that may search ask it at most ``searches`` times each, for ``passages`` passages at a time.
+    """
+
+    protocol: str = "default"
+    searcher: Searcher | None = None
+    searches: int = 4
+    passages: int = 3
 
     @property
     def name(self) -> str:

@@ -32,7 +32,7 @@ import orjson
 
 from ...eventlog.errors import BadInput
 from .answers import contains, listed, match, words
-from .base import Outcome, Task, View
+from .base import Benchmark, Outcome, Task, View
 
 SHIPPED = ("standard", "demo")
 
@@ -54,7 +54,7 @@ class Item:
     wrong: tuple[str, ...] = ()
 
 
-class ReadingBenchmark:
+class ReadingBenchmark(Benchmark):
     """A stream of reading questions.
 
     Args:
@@ -68,6 +68,7 @@ class ReadingBenchmark:
     """
 
     name = "reading"
+    protocol = "reading"
 
     def __init__(
         self, source: str | Path = "standard", *, limit: int = 12, limit_more: int = 4

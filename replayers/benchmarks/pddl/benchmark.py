@@ -13,7 +13,7 @@ from typing import Any
 import attrs
 
 from ....eventlog.errors import BadInput
-from ..base import Task
+from ..base import Benchmark, Task
 from .episode import RULES, Aids, PddlEnvironment
 from .parse import read_domain, read_problem, read_text
 from .problems import MAKERS, read_table
@@ -25,7 +25,7 @@ PROFILES = {"conmem": True, "agentboard": False}
 """Whether a profile gives the two aids of the reference driver."""
 
 
-class PddlBenchmark:
+class PddlBenchmark(Benchmark):
     """AgentBoard's planning stream, generated from its table or read from its own files.
 
     Args:
@@ -43,6 +43,7 @@ class PddlBenchmark:
     """
 
     name = "pddl"
+    protocol = "pddl"
 
     def __init__(
         self,
