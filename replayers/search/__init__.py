@@ -1,0 +1,1 @@
+"""Looking things up: the marks of a search in a reply, and what is searched."""
