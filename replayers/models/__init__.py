@@ -5,9 +5,10 @@ Importing this loads neither llama.cpp nor numpy nor a network client; opening a
 
 from __future__ import annotations
 
-from typing import Literal
+from typing import Any, Literal
 
 from ...eventlog.errors import BadInput
+from .. import plugins
 from .base import Card, Embedder, Message, Model, ModelCall, Reply
 
 __all__ = [
@@ -20,6 +21,9 @@ __all__ = [
     "open_embedder",
     "open_model",
 ]
+
+BUILT_IN_NAMES = ("bundled", "hf", "http", "https", "wordllama")
+"""Names before the colon of a specification that no plugin can take."""
 
 
 def open_model(
@@ -36,8 +40,9 @@ def open_model(
     """Open a model.
 
     Args:
-        spec: ``bundled``, a path to a GGUF file, ``hf:owner/repository/file.gguf``, or
-            ``http://host:port/v1#model-name`` for a server.
+        spec: ``bundled``, a path to a GGUF file, ``hf:owner/repository/file.gguf``,
+            ``http://host:port/v1#model-name`` for a server, or ``NAME:REST`` where NAME is a
+            plugin, which is given REST and none of the other arguments.
         context: most tokens of prompt and answer together (local models).
         n_batch: see `LlamaModel`, as for the next four.
         threads: computing threads.
@@ -57,6 +62,9 @@ def open_model(
         if not name:
             raise BadInput(f"model {spec!r}: add the model's name, {url}#NAME")
         return OpenAIModel(url, name, dialect=dialect)
+    model = _from_plugin(plugins.MODELS, spec)
+    if model is not None:
+        return model  # type: ignore[no-any-return]
     from .llama.library import load_library
     from .sources import resolve_model
 
@@ -84,7 +92,8 @@ def open_embedder(
     """Open an embedder.
 
     Args:
-        spec: ``wordllama``, or a path or ``hf:`` specification of a GGUF file.
+        spec: ``wordllama``, a path or ``hf:`` specification of a GGUF file, or ``NAME:REST``
+            where NAME is a plugin, which is given REST and none of the other arguments.
         pooling: how a GGUF model's token vectors become one.
         theta: similarity threshold calibrated for a GGUF model; None for the default.
 
@@ -96,7 +105,19 @@ def open_embedder(
 
     if spec == "wordllama":
         return WordLlamaEmbedder()
+    embedder = _from_plugin(plugins.EMBEDDERS, spec)
+    if embedder is not None:
+        return embedder  # type: ignore[no-any-return]
     from .sources import resolve_model
 
     path = resolve_model(spec)
     return LlamaEmbedder(path, pooling=pooling, theta=THETA if theta is None else theta)
+
+
+def _from_plugin(group: str, spec: str) -> Any:
+    """What a plugin makes of ``NAME:REST``, or None where NAME is no plugin."""
+    name, colon, rest = spec.partition(":")
+    if not colon or name in BUILT_IN_NAMES:
+        return None
+    make: Any = plugins.plugin(group, name)
+    return None if make is None else make(rest)
