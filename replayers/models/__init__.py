@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ...eventlog.errors import BadInput
 from .. import plugins
-from .base import Card, Embedder, Message, Model, ModelCall, Reply
+from .base import Card, Embedder, Message, Model, ModelCall, Reply, complete_all
 
 __all__ = [
     "Card",
@@ -18,6 +18,7 @@ __all__ = [
     "Model",
     "ModelCall",
     "Reply",
+    "complete_all",
     "open_embedder",
     "open_model",
 ]
@@ -36,6 +37,7 @@ def open_model(
     chat_template: str | None = None,
     reuse_prefix: bool = True,
     dialect: str = "auto",
+    parallel: int = 1,
 ) -> Model:
     """Open a model.
 
@@ -50,6 +52,7 @@ def open_model(
         chat_template: Jinja source instead of the model's own.
         reuse_prefix: whether evaluated prompt batches are reused.
         dialect: how a server is told a schema; see `OpenAIModel`.
+        parallel: most requests to a server at the same time; local models answer in turn.
 
     Raises:
         BadInput: the specification names nothing usable.
@@ -61,7 +64,7 @@ def open_model(
         url, _, name = spec.partition("#")
         if not name:
             raise BadInput(f"model {spec!r}: add the model's name, {url}#NAME")
-        return OpenAIModel(url, name, dialect=dialect)
+        return OpenAIModel(url, name, dialect=dialect, parallel=parallel)
     model = _from_plugin(plugins.MODELS, spec)
     if model is not None:
         return model  # type: ignore[no-any-return]

@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
-from typing import Any, Protocol
+from collections.abc import Mapping, Sequence
+from typing import Any, Protocol, runtime_checkable
 
 import attrs
 
@@ -65,6 +65,25 @@ class Model(Protocol):
     def complete(self, call: ModelCall) -> Reply:
         """Answer one call."""
         ...
+
+
+@runtime_checkable
+class Parallel(Protocol):
+    """What a model has that can answer several calls at once."""
+
+    def complete_all(self, calls: Sequence[ModelCall]) -> list[Reply]:
+        """Answer calls that do not depend on each other, in their order.
+
+        When one fails, those under way are waited for, then the first in order is raised.
+        """
+        ...
+
+
+def complete_all(model: Model, calls: Sequence[ModelCall]) -> list[Reply]:
+    """Answer calls that do not depend on each other: at once where the model can, else in turn."""
+    if isinstance(model, Parallel):
+        return model.complete_all(calls)
+    return [model.complete(call) for call in calls]
 
 
 class Embedder(Protocol):

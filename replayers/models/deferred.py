@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any, Generic, TypeVar
 
 import attrs
 
 from ...eventlog.errors import BadInput, Infrastructure
-from .base import Card, Embedder, Model, ModelCall, Reply
+from .base import Card, Embedder, Model, ModelCall, Reply, complete_all
 
 T = TypeVar("T", Model, Embedder)
 
@@ -54,6 +54,10 @@ class DeferredModel(_Deferred[Model]):
     def complete(self, call: ModelCall) -> Reply:
         """As `Model.complete`; raises `Infrastructure` too: it is gone, or another one now."""
         return self._real().complete(call)
+
+    def complete_all(self, calls: Sequence[ModelCall]) -> list[Reply]:
+        """As `Parallel.complete_all`, in turn where the model itself can do no more."""
+        return complete_all(self._real(), calls)
 
 
 class DeferredEmbedder(_Deferred[Embedder]):

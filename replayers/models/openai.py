@@ -5,50 +5,41 @@ from __future__ import annotations
 import functools
 import os
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Sequence
 from typing import Any
 
 import attrs
 import httpx
 
-from ...eventlog.errors import BadInput, Infrastructure
-from .base import Card, Message, ModelCall, Reply
+from ...eventlog.errors import BadInput
+from .base import Card, ModelCall, Reply
 from .cards import clean, make_card
-from .dialects import DIALECTS, PROBE_QUESTION, PROBE_SCHEMA, obeys
+from .dialects import DIALECTS
+from .exchange import Answer, Exchange, RefusedError
+from .probing import SCHEMA_PROBE, Seed, Tried, find_dialect, find_seed, find_slots
+from .together import together
 
 API_KEY_VARIABLE = "DISCERNMEM_API_KEY"
-ATTEMPTS = 4
-FIRST_PAUSE = 0.5
-LONGEST_PAUSE = 30.0
-_BODY_SHOWN = 200
-_TRANSIENT = frozenset({408, 429})
 # What a server says of a model that stays the same from request to request.
 _MODEL_FACTS = ("id", "owned_by", "root", "parent", "max_model_len", "meta")
 
 
 @attrs.frozen(kw_only=True)
 class _Server:
-    """What the server told about itself once."""
+    """What the server told about itself and was found to do, once."""
 
     model: dict[str, Any]
     dialect: str | None
-    system_fingerprint: str | None
-
-
-class _RefusedError(Exception):
-    """An HTTP status that is an answer, not an accident."""
-
-    def __init__(self, status: int, body: str) -> None:
-        super().__init__(f"HTTP {status}: {body}")
-        self.status = status
-        self.transient = status >= 500 or status in _TRANSIENT
+    build: str | None
+    seed: Seed
+    slots: int | None
 
 
 class OpenAIModel:
     """A model behind ``/chat/completions``.
 
-    What the server is and which schema dialect it truly enforces is asked once, before the first
-    call; only failures of the infrastructure are retried.
+    What the server is and what it truly does with a schema and a seed is found out once, before
+    the first call; only failures of the infrastructure are tried again.
     """
 
     def __init__(
@@ -58,6 +49,7 @@ class OpenAIModel:
         *,
         api_key: str | None = None,
         dialect: str = "auto",
+        parallel: int = 1,
         timeout: float = 600.0,
         pause: Callable[[float], None] = time.sleep,
     ) -> None:
@@ -68,89 +60,105 @@ class OpenAIModel:
             model: the model's name at that server.
             api_key: by default the environment variable ``DISCERNMEM_API_KEY``.
             dialect: ``json_schema``, ``json_object``, ``native``, or ``auto`` to probe.
+            parallel: most requests at the same time.
             timeout: seconds to wait for an answer.
             pause: waits between attempts.
 
         Raises:
-            BadInput: the URL or the dialect is not usable.
+            BadInput: the URL, the dialect or the number of requests is not usable.
         """
         url = httpx.URL(base_url)
         if url.scheme not in ("http", "https") or not url.host:
             raise BadInput(f"model server {base_url!r}: write http://host:port/v1")
         if dialect != "auto" and dialect not in DIALECTS:
             raise BadInput(f"dialect {dialect!r}: one of auto, {', '.join(DIALECTS)}")
-        self._key = api_key or os.environ.get(API_KEY_VARIABLE)
-        self._url = str(url.copy_with(username=None, password=None, query=None)).rstrip("/")
+        if parallel < 1:
+            raise BadInput(f"parallel must be 1 or more requests (got {parallel})")
         self._model = model
         self._dialect = dialect
-        self._pause = pause
-        self._client = httpx.Client(
-            timeout=httpx.Timeout(timeout, connect=min(timeout, 10.0)),
-            headers={"Authorization": f"Bearer {self._key}"} if self._key else {},
-        )
+        self._parallel = parallel
+        key = api_key or os.environ.get(API_KEY_VARIABLE)
+        self._exchange = Exchange(url, key=key, timeout=timeout, pause=pause, slots=parallel)
 
     def close(self) -> None:
         """Close the connections."""
-        self._client.close()
+        self._exchange.close()
 
     @property
     def card(self) -> Card:
-        """Model, server build and dialect; the address is a fact but decides nothing."""
+        """Model, server build and dialect decide; the address, the seed's fate and slots do not."""
         server = self._server
         deciding = {
             "backend": "openai",
             "model": self._model,
             "server_model": server.model,
-            "system_fingerprint": server.system_fingerprint,
+            "system_fingerprint": server.build,
             "dialect": server.dialect,
         }
-        return make_card(deciding, {"base_url": self._url})
+        other = {"base_url": self._exchange.url, "seed": server.seed, "slots": server.slots}
+        return make_card(deciding, other)
 
     def complete(self, call: ModelCall) -> Reply:
         """Answer one call.
 
         Raises:
             BadInput: the server refuses the request, or enforces no schema.
-            Infrastructure: the server cannot be reached or fails.
+            Infrastructure: the server cannot be reached, or is broken.
         """
+        return self._complete(call, 0)
+
+    def complete_all(self, calls: Sequence[ModelCall]) -> list[Reply]:
+        """Answer calls that do not depend on each other, in their order.
+
+        Raises:
+            BadInput: as `complete`.
+            Infrastructure: as `complete`, of the first call in order that failed, after those
+                under way have ended.
+        """
+        assert self._server  # asked before there are threads
+        return together(self._complete, calls, self._parallel)
+
+    def _complete(self, call: ModelCall, slot: int) -> Reply:
         dialect = self._server.dialect
         if call.schema is not None and dialect is None:
             raise BadInput(
-                f"the server at {self._url} enforces no JSON schema in any known dialect "
+                f"the server at {self._exchange.url} enforces no JSON schema in any known dialect "
                 f"({', '.join(DIALECTS)}); use another server"
             )
         try:
-            return _reply(self._post(call, dialect))
-        except _RefusedError as refusal:
+            return _reply(self._post(call, dialect, slot=slot))
+        except RefusedError as refusal:
             raise self._explain(refusal) from None
 
     # -- asking once ---------------------------------------------------------------------------
 
     @functools.cached_property
     def _server(self) -> _Server:
-        """Look at the server: its models, its schema dialect, its build."""
+        """Look at the server: its models, its build, what it does with a schema and a seed."""
         listed = self._listed_model()
-        if self._dialect != "auto":
-            answer = self._probe(self._dialect)
-            return _Server(model=listed, dialect=self._dialect, system_fingerprint=_build(answer))
-        answer = None
-        for dialect in DIALECTS:
-            answer = self._probe(dialect) or answer
-            if answer is not None and obeys(_text(answer), PROBE_SCHEMA):
-                return _Server(model=listed, dialect=dialect, system_fingerprint=_build(answer))
-        if answer is None:
+        if self._dialect == "auto":
+            dialect, answer = find_dialect(self._try)
+        else:
+            dialect, answer = self._dialect, self._try(SCHEMA_PROBE, self._dialect)
+        if answer is None and dialect is None:
             # Every dialect was refused: show what the server says to a plain question.
             try:
-                answer = self._post(_PROBE, None)
-            except _RefusedError as refusal:
+                answer = _tried(self._post(SCHEMA_PROBE, None))
+            except RefusedError as refusal:
                 raise self._explain(refusal) from None
-        return _Server(model=listed, dialect=None, system_fingerprint=_build(answer))
+        return _Server(
+            model=listed,
+            dialect=dialect,
+            build=answer.build if answer is not None else None,
+            seed=find_seed(self._try),
+            slots=find_slots(self._exchange.look, self._exchange.url),
+        )
 
     def _listed_model(self) -> dict[str, Any]:
         """The server's entry for the model; empty where it lists none."""
         try:
-            listing = self._send("GET", "/models", None)
-        except _RefusedError as refusal:
+            listing = self._exchange.send("GET", "/models")
+        except RefusedError as refusal:
             if refusal.status in (401, 403):
                 raise self._explain(refusal) from None
             return {}
@@ -160,11 +168,11 @@ class OpenAIModel:
                 return {name: entry[name] for name in _MODEL_FACTS if entry.get(name) is not None}
         return {}
 
-    def _probe(self, dialect: str) -> dict[str, Any] | None:
-        """The answer to the probe in a dialect, or None if the server refuses it."""
+    def _try(self, call: ModelCall, dialect: str | None) -> Tried | None:
+        """The answer to a probe, or None if the server refuses it."""
         try:
-            return self._post(_PROBE, dialect, probing=True)
-        except _RefusedError as refusal:
+            return _tried(self._post(call, dialect, probing=True))
+        except RefusedError as refusal:
             if refusal.status in (401, 403, 404):
                 raise self._explain(refusal) from None
             return None
@@ -172,8 +180,8 @@ class OpenAIModel:
     # -- sending -------------------------------------------------------------------------------
 
     def _post(
-        self, call: ModelCall, dialect: str | None, *, probing: bool = False
-    ) -> dict[str, Any]:
+        self, call: ModelCall, dialect: str | None, *, probing: bool = False, slot: int = 0
+    ) -> Answer:
         body: dict[str, Any] = {
             "model": self._model,
             "messages": [
@@ -187,110 +195,50 @@ class OpenAIModel:
         }
         if call.schema is not None and dialect is not None:
             body |= DIALECTS[dialect](call.schema)
-        return self._send("POST", "/chat/completions", body, probing=probing)
-
-    def _send(
-        self, method: str, path: str, body: object, *, probing: bool = False
-    ) -> dict[str, Any]:
-        """One exchange, retried when the infrastructure fails.
-
-        Raises:
-            _RefusedError: the server refused the request itself; while probing also with 500 or
-                501, as some do to a dialect they do not know.
-            Infrastructure: no usable answer after all attempts.
-        """
-        for attempt in range(1, ATTEMPTS + 1):
-            wait = min(FIRST_PAUSE * 2 ** (attempt - 1), LONGEST_PAUSE)
-            try:
-                response = self._client.request(method, self._url + path, json=body)
-            except httpx.TransportError as error:
-                trouble = str(error) or type(error).__name__
-            else:
-                if response.is_success:
-                    return self._decoded(response)
-                refusal = _RefusedError(response.status_code, self._shown(response.text))
-                if not refusal.transient or (probing and refusal.status in (500, 501)):
-                    raise refusal
-                trouble = str(refusal)
-                wait = _asked_wait(response, wait)
-            if attempt < ATTEMPTS:
-                self._pause(wait)
-        raise Infrastructure(
-            f"the model server at {self._url} does not answer ({trouble}, {ATTEMPTS} attempts): "
-            "check that it runs, then resume"
+        return self._exchange.send(
+            "POST", "/chat/completions", body, usable=_has_message, probing=probing, slot=slot
         )
 
-    def _decoded(self, response: httpx.Response) -> dict[str, Any]:
-        try:
-            decoded = response.json()
-        except ValueError:
-            decoded = None
-        if not isinstance(decoded, dict):
-            raise Infrastructure(
-                f"the server at {self._url} answered with no JSON object "
-                f"({self._shown(response.text)}): is this an OpenAI-compatible address?"
-            )
-        return decoded
-
-    def _shown(self, body: str) -> str:
-        """The start of a body on one line, without the key that some servers repeat."""
-        if self._key:
-            body = body.replace(self._key, "***")
-        return clean(" ".join(body.split()))[:_BODY_SHOWN]
-
-    def _explain(self, refusal: _RefusedError) -> BadInput:
+    def _explain(self, refusal: RefusedError) -> BadInput:
         remedy = {
             401: f"set {API_KEY_VARIABLE}",
             403: f"set {API_KEY_VARIABLE}",
             404: f"check the address and the model name {self._model!r}",
         }.get(refusal.status, "check the model name and the request limits")
-        return BadInput(f"the model server at {self._url} refuses: {refusal}; {remedy}")
+        return BadInput(f"the model server at {self._exchange.url} refuses: {refusal}; {remedy}")
 
 
-_PROBE = ModelCall(
-    messages=(Message("user", PROBE_QUESTION),),
-    temperature=0.0,
-    top_p=1.0,
-    max_tokens=64,
-    seed=0,
-    schema=PROBE_SCHEMA,
-)
-
-
-def _asked_wait(response: httpx.Response, otherwise: float) -> float:
-    """Seconds the server asks to wait, within our limit."""
+def _has_message(answer: Answer) -> bool:
+    """Whether there is a first choice with a message; an empty text is one, too."""
     try:
-        return min(max(float(response.headers["retry-after"]), 0.0), LONGEST_PAUSE)
-    except (KeyError, ValueError):
-        return otherwise
+        content = answer["choices"][0]["message"].get("content")
+    except (KeyError, IndexError, TypeError, AttributeError):
+        return False
+    return content is None or isinstance(content, str)
 
 
-def _choice(answer: dict[str, Any]) -> dict[str, Any]:
-    try:
-        choice = answer["choices"][0]
-        if isinstance(choice["message"], dict):
-            return dict(choice)
-    except (KeyError, IndexError, TypeError):
-        pass
-    raise Infrastructure(f"the model server's answer has no message: {str(answer)[:_BODY_SHOWN]}")
+def _text(answer: Answer) -> str:
+    return clean(answer["choices"][0]["message"].get("content") or "")
 
 
-def _text(answer: dict[str, Any]) -> str:
-    return clean(str(_choice(answer)["message"].get("content") or ""))
+def _tried(answer: Answer) -> Tried:
+    build = answer.get("system_fingerprint")
+    return Tried(text=_text(answer), build=None if build is None else str(build))
 
 
-def _build(answer: dict[str, Any] | None) -> str | None:
-    found = (answer or {}).get("system_fingerprint")
-    return None if found is None else str(found)
-
-
-def _reply(answer: dict[str, Any]) -> Reply:
-    usage = answer.get("usage") or {}
+def _reply(answer: Answer) -> Reply:
+    usage = answer.get("usage")
+    counts = usage if isinstance(usage, dict) else {}
     # Anything but a natural end means the server cut the answer.
-    finish = "stop" if _choice(answer).get("finish_reason") in ("stop", None) else "length"
+    finish = "stop" if answer["choices"][0].get("finish_reason") in ("stop", None) else "length"
     return Reply(
         text=_text(answer),
         finish=finish,
-        prompt_tokens=int(usage.get("prompt_tokens") or 0),
-        completion_tokens=int(usage.get("completion_tokens") or 0),
+        prompt_tokens=_count(counts.get("prompt_tokens")),
+        completion_tokens=_count(counts.get("completion_tokens")),
     )
+
+
+def _count(value: object) -> int:
+    """A number of tokens; what a server does not count is 0."""
+    return value if isinstance(value, int) and value > 0 else 0

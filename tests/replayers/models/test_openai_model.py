@@ -10,8 +10,9 @@ import attrs
 import pytest
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
-from discernmem.replayers.models import Message, ModelCall
-from discernmem.replayers.models.openai import ATTEMPTS, OpenAIModel
+from discernmem.replayers.models import Message, ModelCall, complete_all
+from discernmem.replayers.models.exchange import ATTEMPTS
+from discernmem.replayers.models.openai import OpenAIModel
 
 SCHEMA = {
     "type": "object",
@@ -61,6 +62,8 @@ class StandIn:
     requests: list[dict[str, Any]] = attrs.Factory(list)
     headers: list[dict[str, str]] = attrs.Factory(list)
     retry_after: str | None = None
+    encoding: str | None = None
+    pages: dict[str, Response] = attrs.Factory(dict)
 
 
 @pytest.fixture
@@ -70,7 +73,9 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
 
     class Handler(BaseHTTPRequestHandler):
         def do_GET(self) -> None:
-            self._send(*stand_in.models)
+            listed = self.path == "/v1/models"
+            page = stand_in.models if listed else stand_in.pages.get(self.path, (404, {}))
+            self._send(*page)
 
         def do_POST(self) -> None:
             body = json.loads(self.rfile.read(int(self.headers["content-length"])))
@@ -83,6 +88,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
             self.send_response(status)
             if stand_in.retry_after:
                 self.send_header("Retry-After", stand_in.retry_after)
+            if stand_in.encoding:
+                self.send_header("Content-Encoding", stand_in.encoding)
             self.send_header("Content-Length", str(len(data)))
             self.end_headers()
             self.wfile.write(data)
@@ -168,7 +175,7 @@ def test_no_enforced_dialect_means_no_constrained_call(server: StandIn, model: O
 def test_a_named_dialect_is_not_probed_for_others(server: StandIn) -> None:
     model = OpenAIModel(server.url, "m", dialect="native")
     model.complete(with_schema())
-    assert {schema_in(body)[0] for body in server.requests} == {"native"}
+    assert {schema_in(body)[0] for body in server.requests} == {"native", "none"}
     model.close()
 
 
@@ -184,7 +191,32 @@ def test_the_card_names_model_and_build_but_no_address_in_the_fingerprint(
     again.close()
 
 
-@pytest.mark.parametrize("status", [429, 500, 502, 503])
+def test_what_the_server_does_with_a_seed_and_its_slots_are_facts_that_decide_nothing(
+    server: StandIn, model: OpenAIModel
+) -> None:
+    assert (model.card.facts["seed"], model.card.facts["slots"]) == ("unknown", None)
+    server.pages = {"/props": (200, {"total_slots": 2})}
+    server.answer = lambda body: chat(f"{body['seed']}") if body["temperature"] else obedient(body)
+    able = OpenAIModel(server.url, "m")
+    assert (able.card.facts["seed"], able.card.facts["slots"]) == ("honoured", 2)
+    assert able.card.fingerprint == model.card.fingerprint
+    asked = len(server.requests)
+    able.complete(CALL)
+    assert able.card.facts["seed"] == "honoured"
+    assert len(server.requests) == asked + 1
+    able.close()
+
+
+@pytest.mark.parametrize("page", [(500, {}), (200, b"<html>"), (200, b"[" * 100_000)])
+def test_no_trouble_with_looking_for_slots_is_trouble(
+    server: StandIn, model: OpenAIModel, pauses: list[float], page: Response
+) -> None:
+    server.pages = {"/props": page, "/slots": page}
+    assert model.card.facts["slots"] is None
+    assert pauses == []
+
+
+@pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
 def test_a_passing_failure_is_retried_with_growing_pauses(
     server: StandIn, model: OpenAIModel, pauses: list[float], status: int
 ) -> None:
@@ -204,15 +236,27 @@ def test_a_busy_server_while_probing_is_waited_for_not_taken_for_ignorance(
     assert len(pauses) == 2
 
 
+@pytest.mark.parametrize(
+    ("said", "waited"),
+    [
+        ("7", 7.0),
+        ("3600", 30.0),
+        ("Fri, 31 Dec 2199 23:59:59 GMT", 30.0),
+        ("Sat, 01 Jan 2000 00:00:00 GMT", 0.0),
+        ("nan", 0.5),
+        ("-3", 0.5),
+        ("soon", 0.5),
+    ],
+)
 def test_the_server_may_say_how_long_to_wait_within_a_limit(
-    server: StandIn, model: OpenAIModel, pauses: list[float]
+    server: StandIn, model: OpenAIModel, pauses: list[float], said: str, waited: float
 ) -> None:
     assert model.card
     failures = iter([(429, {})])
     server.answer = lambda body: next(failures, None) or obedient(body)
-    server.retry_after = "3600"
+    server.retry_after = said
     model.complete(CALL)
-    assert pauses == [30.0]
+    assert pauses == [waited]
 
 
 def test_a_lasting_failure_is_infrastructure_in_one_line(
@@ -286,14 +330,129 @@ def test_a_server_that_hangs_is_infrastructure(server: StandIn, pauses: list[flo
     model.close()
 
 
-@pytest.mark.parametrize("body", [b"<html>", b"[1]", {"choices": []}, {"choices": [{}]}])
-def test_an_answer_of_another_shape_is_infrastructure(
-    server: StandIn, model: OpenAIModel, body: Any
+GARBAGE = [
+    b"<html>",
+    b"[1]",
+    b"",
+    b"\xff\xfe\x00",
+    b"[" * 100_000,
+    b'{"choices": [{"message": {"content": "cut o',
+    {"error": {"message": "worker died"}},
+    {"choices": []},
+    {"choices": [{}]},
+    {"choices": [{"message": "text"}]},
+    {"choices": [{"message": {"content": 7}}]},
+]
+
+
+@pytest.mark.parametrize("body", GARBAGE)
+def test_a_server_that_answers_with_garbage_is_infrastructure_after_all_attempts(
+    server: StandIn, model: OpenAIModel, pauses: list[float], body: Any
 ) -> None:
     assert model.card
+    asked = len(server.requests)
     server.answer = lambda _: (200, body)
-    with pytest.raises(Infrastructure):
+    with pytest.raises(Infrastructure, match=r"answers with something else .* then resume") as it:
         model.complete(CALL)
+    assert "\n" not in str(it.value)
+    assert len(str(it.value)) < 500
+    assert len(server.requests) == asked + ATTEMPTS
+    assert pauses == [0.5, 1.0, 2.0]
+
+
+@pytest.mark.parametrize("body", GARBAGE)
+def test_garbage_that_passes_is_no_answer(server: StandIn, model: OpenAIModel, body: Any) -> None:
+    failures = iter([(200, body)] * 3)
+    server.answer = lambda asked: next(failures, None) or obedient(asked)
+    assert model.card.facts["dialect"] == "json_schema"
+    failures = iter([(200, body)] * 3)
+    assert model.complete(CALL).text == "hello"
+
+
+def test_a_body_that_is_not_encoded_as_it_says_is_infrastructure(
+    server: StandIn, model: OpenAIModel
+) -> None:
+    assert model.card
+    server.encoding = "gzip"
+    with pytest.raises(Infrastructure, match="does not answer"):
+        model.complete(CALL)
+
+
+@pytest.mark.parametrize("text", ["", "<html>", "I would rather not say.", '{"verdict": "may'])
+def test_bad_words_are_an_answer_and_never_asked_for_again(
+    server: StandIn, model: OpenAIModel, pauses: list[float], text: str
+) -> None:
+    assert model.card
+    asked = len(server.requests)
+    server.answer = lambda _: chat(text)
+    assert model.complete(with_schema()).text == text
+    assert len(server.requests) == asked + 1
+    assert pauses == []
+
+
+@pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": "many"}, {"completion_tokens": -1}])
+def test_what_a_server_does_not_count_is_zero(
+    server: StandIn, model: OpenAIModel, usage: Any
+) -> None:
+    server.answer = lambda body: (200, obedient(body)[1] | {"usage": usage})
+    reply = model.complete(CALL)
+    assert (reply.prompt_tokens, reply.completion_tokens) == (0, 0)
+
+
+def numbered(*seeds: int) -> list[ModelCall]:
+    return [attrs.evolve(CALL, seed=seed) for seed in seeds]
+
+
+def test_calls_asked_together_are_sent_at_once_and_answered_in_their_order(
+    server: StandIn,
+) -> None:
+    model = OpenAIModel(server.url, "m", parallel=3)
+    assert model.card
+    meeting = threading.Barrier(3)
+
+    def answer(body: dict[str, Any]) -> Response:
+        meeting.wait(10)  # broken unless three are here at once
+        return chat(f"answer {body['seed']}")
+
+    server.answer = answer
+    replies = complete_all(model, numbered(30, 10, 20))
+    assert [reply.text for reply in replies] == ["answer 30", "answer 10", "answer 20"]
+    model.close()
+
+
+def test_by_default_calls_are_sent_in_turn_and_as_single_ones_are(
+    server: StandIn, model: OpenAIModel
+) -> None:
+    calls = numbered(3, 1, 2)
+    singly = [model.complete(call) for call in calls]
+    sent = server.requests[-3:]
+    assert complete_all(model, calls) == singly
+    assert server.requests[-3:] == sent
+
+
+def test_a_call_that_fails_among_others_is_infrastructure_after_the_others_ended(
+    server: StandIn,
+) -> None:
+    model = OpenAIModel(server.url, "m", parallel=2, pause=lambda _: None)
+    assert model.card
+    answered: list[int] = []
+
+    def answer(body: dict[str, Any]) -> Response:
+        if body["seed"] == 1:
+            return 503, {"error": "slot 1 died"}
+        answered.append(body["seed"])
+        return chat("fine")
+
+    server.answer = answer
+    with pytest.raises(Infrastructure, match="slot 1 died"):
+        model.complete_all(numbered(1, 2))
+    assert answered == [2]
+    model.close()
+
+
+def test_fewer_than_one_request_at_a_time_is_refused() -> None:
+    with pytest.raises(BadInput, match="parallel must be 1 or more"):
+        OpenAIModel("http://127.0.0.1:1/v1", "m", parallel=0)
 
 
 def test_an_answer_cut_by_the_server_is_not_a_natural_end(
