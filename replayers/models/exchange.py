@@ -39,21 +39,27 @@ class Exchange:
         self,
         url: httpx.URL,
         *,
-        key: str | None,
+        what: str,
+        remedy: str,
         timeout: float,
         pause: Callable[[float], None],
-        slots: int,
+        key: str | None = None,
+        slots: int = 1,
     ) -> None:
         """Describe a server; nothing is sent yet.
 
         Args:
             url: what every path is put behind.
-            key: sent as a bearer token, and never shown.
+            what: what is there, for messages.
+            remedy: what to do before resuming when it fails.
             timeout: seconds to wait for an answer.
             pause: waits between attempts.
+            key: sent as a bearer token, and never shown.
             slots: the clients, each for one exchange at a time.
         """
         self.url = str(url.copy_with(username=None, password=None, query=None)).rstrip("/")
+        self._what = what
+        self._remedy = remedy
         self._key = key
         self._pause = pause
         verify = httpx.create_ssl_context()
@@ -117,8 +123,8 @@ class Exchange:
             if attempt < ATTEMPTS:
                 self._pause(wait)
         raise Infrastructure(
-            f"the model server at {self.url} {trouble}, {ATTEMPTS} attempts): check that it runs "
-            "and is OpenAI-compatible, then resume"
+            f"the {self._what} at {self.url} {trouble}, {ATTEMPTS} attempts): {self._remedy}, "
+            "then resume"
         )
 
     def look(self, url: str) -> Any:

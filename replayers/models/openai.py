@@ -67,7 +67,10 @@ class OpenAIModel:
         Raises:
             BadInput: the URL, the dialect or the number of requests is not usable.
         """
-        url = httpx.URL(base_url)
+        try:
+            url = httpx.URL(base_url)
+        except httpx.InvalidURL:
+            url = httpx.URL()
         if url.scheme not in ("http", "https") or not url.host:
             raise BadInput(f"model server {base_url!r}: write http://host:port/v1")
         if dialect != "auto" and dialect not in DIALECTS:
@@ -78,7 +81,15 @@ class OpenAIModel:
         self._dialect = dialect
         self._parallel = parallel
         key = api_key or os.environ.get(API_KEY_VARIABLE)
-        self._exchange = Exchange(url, key=key, timeout=timeout, pause=pause, slots=parallel)
+        self._exchange = Exchange(
+            url,
+            what="model server",
+            remedy="check that it runs and is OpenAI-compatible",
+            timeout=timeout,
+            pause=pause,
+            key=key,
+            slots=parallel,
+        )
 
     def close(self) -> None:
         """Close the connections."""

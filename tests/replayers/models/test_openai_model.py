@@ -465,7 +465,9 @@ def test_an_answer_cut_by_the_server_is_not_a_natural_end(
     assert (model.complete(CALL).text, model.complete(CALL).finish) == ("", "length")
 
 
-@pytest.mark.parametrize("url", ["localhost:8000/v1", "ftp://x/v1", "http://"])
+@pytest.mark.parametrize(
+    "url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://x:port/v1", "http://["]
+)
 def test_an_address_that_cannot_be_one_is_refused(url: str) -> None:
     with pytest.raises(BadInput, match="http://host:port/v1"):
         OpenAIModel(url, "m")
