@@ -466,7 +466,7 @@ def test_an_answer_cut_by_the_server_is_not_a_natural_end(
 
 
 @pytest.mark.parametrize(
-    "url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://x:port/v1", "http://["]
+    "url", ["localhost:8000/v1", "ftp://x/v1", "http://", "http://x:port/v1", "http://x\x00/v1"]
 )
 def test_an_address_that_cannot_be_one_is_refused(url: str) -> None:
     with pytest.raises(BadInput, match="http://host:port/v1"):
