@@ -267,11 +267,22 @@ class TextEmbedded(Event):
 
 
 @event("observed", stream="request:{request}")
+class PassagesFound(Event):
+    """What a search answered: ``passages`` is a blob of canonical JSON, titles with texts."""
+
+    request: str
+    query: str
+    k: int
+    passages: BlobRef
+
+
+@event("observed", stream="request:{request}", schema_version=2)
 class ExecutionFinished(Event):
     """A team ran on a task under exactly the memories ``supplied`` and was scored.
 
     ``trajectory`` is a blob of canonical JSON: the steps with their ids; ``contexts`` likewise,
-    role to pre-action context. ``metrics`` are the benchmark's other figures.
+    role to pre-action context. ``metrics`` are the benchmark's other figures; ``grading`` says in
+    words how the score came about (which sandbox was in force, why a program failed).
     """
 
     request: str
@@ -279,6 +290,7 @@ class ExecutionFinished(Event):
     supplied: tuple[Injected, ...]
     score: float
     metrics: dict[str, float]
+    grading: dict[str, str]
     trajectory: BlobRef
     contexts: BlobRef
     environment_steps: int

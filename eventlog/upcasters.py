@@ -80,4 +80,10 @@ def _long_answers(payload: Payload) -> Payload:
     return payload | {"text_blob": None, "finish": "stop", "top_p": 0.95}
 
 
+@upcaster("ExecutionFinished", 1)
+def _gradings(payload: Payload) -> Payload:
+    """Version 1 kept no words on how a score came about."""
+    return payload | {"grading": {}}
+
+
 check(EVENT_TYPES, UPCASTERS)

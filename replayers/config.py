@@ -53,11 +53,18 @@ def _share(default: float, high: float, *, above: bool = False) -> Any:
 class SamplingConfig:
     """How the model samples: the team's roles, and the LLM decisions, which are greedy by default.
 
+    ``actor_temperature`` is that of the roles a host calls actors, None for the common one.
+
     Greedy decoding makes very small models repeat themselves; a seeded ``decision_temperature``
     is as reproducible.
     """
 
     temperature: float = _share(0.0, 2)
+    actor_temperature: float | None = attrs.field(
+        default=None,
+        converter=_as_float,
+        validator=attrs.validators.optional([_is(float, "a number"), _within(0, 2)]),
+    )
     decision_temperature: float = _share(0.0, 2)
     top_p: float = _share(0.95, 1, above=True)
     max_tokens: int = attrs.field(default=512, validator=_COUNT)
@@ -109,9 +116,9 @@ class Config:
 
     def table(self) -> dict[str, Any]:
         """The configuration as the plain table it is read from and recorded as."""
-        table = attrs.asdict(self)
+        table = attrs.asdict(self, filter=lambda _, value: value is not None)
         table["benchmark"] = {"name": self.benchmark.name, **self.benchmark.options}
-        return {key: value for key, value in table.items() if value is not None}
+        return table
 
 
 _SECTIONS: Mapping[str, type[Any]] = {

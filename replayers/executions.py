@@ -17,21 +17,28 @@ from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.log import Recorded
 from ..projections.store import Memory
 from .benchmarks.base import Benchmark, Task
-from .gateway import Gateway
+from .gateway import Gateway, Question
+from .hosts.base import Host, Played, Spoken, Step, Supply, Turn
+from .hosts.prompts import memory_block
 from .journal import Divergence, Journal, Observation
+from .library import Library
 from .models.base import ModelCall
 from .seeds import derived_seed
-from .team import Host, Played, Spoken, Step, Supply, Turn, memory_block, play, task_key
 
 
 @attrs.frozen(kw_only=True)
 class Sampling:
-    """How the team's roles sample; ``seed`` is the run's."""
+    """How the team's roles sample; ``seed`` is the run's, None the actors' own temperature."""
 
     temperature: float
     top_p: float
     max_tokens: int
     seed: int
+    actor_temperature: float | None = None
+
+    def facts(self) -> dict[str, Any]:
+        """What enters a request."""
+        return attrs.asdict(self, filter=lambda _, value: value is not None)
 
 
 @attrs.frozen(kw_only=True)
@@ -70,12 +77,20 @@ class Executions(Protocol):
 
 @attrs.frozen(kw_only=True)
 class Setting:
-    """What all executions of a run share; its digest is part of every execution's request."""
+    """What all executions of a run share; its digest is part of every execution's request.
+
+    ``conditions`` says whether a memory's owner reads its conditions too.
+    """
 
     model: str
     host: Mapping[str, Any]
     benchmark: Mapping[str, Any]
     sampling: Sampling
+    conditions: bool = True
+
+    def block(self, memories: Sequence[Memory]) -> str:
+        """The text by which memories reach their owner."""
+        return memory_block(memories, conditions=self.conditions)
 
     def request(self, key: str, supplied: Supplied) -> str:
         """Digest of everything that can change the execution of a task, and nothing else.
@@ -83,14 +98,14 @@ class Setting:
         Memories count by the text their owner reads, not by identity, so equal texts are one
         execution.
         """
-        blocks = {role: memory_block(given) for role, given in supplied.items() if given}
+        blocks = {role: self.block(given) for role, given in supplied.items() if given}
         return digest_json(
             {
                 "kind": "execution",
                 "model": self.model,
                 "host": dict(self.host),
                 "benchmark": dict(self.benchmark),
-                "sampling": attrs.asdict(self.sampling),
+                "sampling": self.sampling.facts(),
                 "task": key,
                 "blocks": blocks,
             }
@@ -147,13 +162,18 @@ class RecordedExecutions:
             if not step.reply:
                 continue
             reply = self._journal.log.by_id(step.reply)
-            said = Gateway.text_of(self._journal.log, reply) if reply else None
+            said = self._text_of(reply) if reply else None
             if said != step.text:
                 raise Divergence(recorded, f"trajectory.{step.id}.text", step.text, said)
 
+    def _text_of(self, reply: Recorded) -> str:
+        if isinstance(reply.event, ev.PassagesFound):
+            return Library.text_of(self._journal.log, reply)
+        return Gateway.text_of(self._journal.log, reply)
+
 
 class LiveExecutions:
-    """Plays the team on the benchmark's tasks, each model call through the gateway."""
+    """Plays the team on the benchmark's tasks: every call and search is recorded as it is made."""
 
     def __init__(
         self,
@@ -169,6 +189,7 @@ class LiveExecutions:
         self._host = host
         self._benchmark = benchmark
         self._gateway = gateway
+        self._library = Library(journal, benchmark)
         self._tasks = {task.id: task for task in benchmark.tasks()}
 
     def scored(self, task: str, supply: Supply, *, cause: str) -> Execution:
@@ -209,21 +230,8 @@ class LiveExecutions:
         )
 
     def _play(self, task: Task, supply: Supply, cause: str) -> Played:
-        sampling = self._setting.sampling
-
-        def ask(turn: Turn) -> Spoken:
-            call = ModelCall(
-                messages=turn.messages,
-                temperature=sampling.temperature,
-                top_p=sampling.top_p,
-                max_tokens=sampling.max_tokens,
-                seed=derived_seed(sampling.seed, turn.role, turn.number),
-                schema=_one_of(turn.choices) if turn.choices else None,
-            )
-            reply = self._gateway.complete(call, purpose="role", role=turn.role, cause=cause)
-            return Spoken(reply.text, reply.event_id)
-
-        return play(self._host, self._benchmark, task, supply, ask)
+        stage = _Stage(self._setting, self._gateway, self._library, supply, cause)
+        return self._host.play(self._benchmark, task, stage)
 
     def _finish(
         self, task: Task, supplied: Supplied, cause: str, run: Callable[[], Played]
@@ -241,6 +249,7 @@ class LiveExecutions:
                     supplied=injected(supplied),
                     score=float(played.outcome.score),
                     metrics={name: float(x) for name, x in played.outcome.metrics.items()},
+                    grading=dict(played.outcome.grading),
                     trajectory=ev.BlobRef(digest(trajectory)),
                     contexts=ev.BlobRef(digest(contexts)),
                     environment_steps=played.environment_steps,
@@ -267,6 +276,46 @@ class LiveExecutions:
             reply = self._journal.log.by_id(step.reply) if step.reply else None
             if reply is not None:
                 self._journal.pass_over(reply)
+
+
+@attrs.frozen
+class _Stage:
+    """What a host may ask in one execution, each answer recorded before the host reads it."""
+
+    setting: Setting
+    gateway: Gateway
+    library: Library
+    choose: Supply
+    cause: str
+
+    def supply(self, role: str, context: str) -> str:
+        return self.setting.block(self.choose(role, context))
+
+    def ask(self, turns: Sequence[Turn]) -> list[Spoken]:
+        questions = [Question(self._call(turn), "role", turn.role) for turn in turns]
+        answers = self.gateway.complete_all(questions, cause=self.cause)
+        return [Spoken(answer.text, answer.event_id) for answer in answers]
+
+    def search(self, query: str) -> Spoken:
+        found = self.library.search(query, cause=self.cause)
+        return Spoken(found.text, found.event_id)
+
+    def _call(self, turn: Turn) -> ModelCall:
+        sampling = self.setting.sampling
+        own = sampling.actor_temperature if turn.actor else None
+        return ModelCall(
+            messages=turn.messages,
+            temperature=sampling.temperature if own is None else own,
+            top_p=sampling.top_p,
+            max_tokens=sampling.max_tokens,
+            seed=derived_seed(sampling.seed, turn.role, turn.number),
+            schema=turn.schema,
+        )
+
+
+def task_key(task_id: str, text: str) -> str:
+    """What names a task inside a request digest: its id and the digest of its text."""
+    return f"{task_id}:{digest(text.encode())}"
 
 
 def injected(supplied: Supplied) -> tuple[ev.Injected, ...]:
@@ -296,15 +345,6 @@ def read_execution(journal: Journal, recorded: Recorded) -> Execution:
         steps=tuple(Step(**step) for step in steps),
         contexts=orjson.loads(journal.log.blob(event.contexts)),
     )
-
-
-def _one_of(choices: Sequence[str]) -> dict[str, Any]:
-    return {
-        "type": "object",
-        "properties": {"action": {"enum": list(choices)}},
-        "required": ["action"],
-        "additionalProperties": False,
-    }
 
 
 def _named(supplied: Supplied) -> str:

@@ -134,7 +134,7 @@ def _require_past(origin: EventLog, position: int, at: int, world: World) -> Non
                 f"{origin.path}: task {index} was {event.task} and is another one now; "
                 "a fork keeps the tasks it has done"
             )
-    roles = {role.name for role in world.host.roles}
+    roles = set(world.host.roles)
     with Timeline(origin) as timeline:
         memories = timeline.state(position).store.ordered()
     for memory in memories:

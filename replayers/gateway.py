@@ -2,6 +2,9 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable, Sequence
+from functools import partial
+
 import attrs
 
 from ..eventlog import events as ev
@@ -23,6 +26,15 @@ class Answered:
     event_id: str
 
 
+@attrs.frozen
+class Question:
+    """A call to be made: for what, and as which role."""
+
+    call: ModelCall
+    purpose: str
+    role: str | None
+
+
 class Gateway:
     """Asks one model through the journal; offline it needs only the model's fingerprint."""
 
@@ -37,11 +49,37 @@ class Gateway:
         Raises:
             Infrastructure: the model cannot answer at all.
         """
+        (answer,) = self.complete_all([Question(call, purpose, role)], cause=cause)
+        return answer
+
+    def complete_all(self, questions: Sequence[Question], *, cause: str) -> list[Answered]:
+        """The answers to questions that do not depend on each other, recorded in their order.
+
+        At the first that is not recorded, the model is asked it and all after it side by side.
+
+        Raises:
+            Infrastructure: the model cannot answer at all.
+        """
+        replies: dict[int, Reply] = {}
+
+        def fetched(number: int) -> Reply:
+            if number not in replies:
+                assert self._model is not None
+                calls = [question.call for question in questions[number:]]
+                replies.update(enumerate(map(self._model.complete, calls[:1]), start=number))
+            return replies[number]
+
+        return [
+            self._answer(question, partial(fetched, number), cause)
+            for number, question in enumerate(questions)
+        ]
+
+    def _answer(self, question: Question, fetch: Callable[[], Reply], cause: str) -> Answered:
+        call, purpose, role = question.call, question.purpose, question.role
         request = self._request(call)
 
         def ask() -> Observation:
-            assert self._model is not None
-            reply = self._model.complete(call)
+            reply = fetch()
             reply = attrs.evolve(reply, text=clean(reply.text))
             return _observation(request, call, reply, purpose, role)
 

@@ -229,6 +229,7 @@ def setting_of(header: ev.RunStarted, config: Config) -> Setting:
         top_p=config.sampling.top_p,
         max_tokens=config.sampling.max_tokens,
         seed=config.method.seed,
+        actor_temperature=config.sampling.actor_temperature,
     )
     return Setting(
         model=header.model["fingerprint"],

@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from ..decisions import llm
 from ..projections.store import Memory
 from .executions import Execution
-from .team import Step
+from .hosts.base import Step
 
 
 def shown(execution: Execution) -> tuple[llm.Step, ...]:

@@ -5,6 +5,7 @@ from __future__ import annotations
 import platform
 import sqlite3
 from importlib import metadata
+from typing import Any
 
 import attrs
 import orjson
@@ -12,14 +13,14 @@ import orjson
 from ..decisions.settings import DECISION_VERSION
 from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
-from ..eventlog.errors import BadInput
 from .benchmarks import open_benchmark
 from .benchmarks.base import Benchmark, Task
 from .config import Config
+from .hosts import open_host
+from .hosts.base import Host
 from .models import open_embedder, open_model
 from .models.base import Embedder, Model
 from .models.deferred import DeferredEmbedder, DeferredModel, card_of
-from .team import Host, load_host
 
 
 @attrs.frozen(kw_only=True)
@@ -42,8 +43,8 @@ class World:
         """The run's first event; the run's id is a digest of all that can change a conclusion."""
         fixed = {
             "config": self.config.table(),
-            "host": self.host.facts(self.benchmark.name),
-            "benchmark": dict(self.benchmark.facts),
+            "host": self.host.facts(self.benchmark),
+            "benchmark": _facts(self.benchmark),
             "model": {"fingerprint": self.model.card.fingerprint, **self.model.card.facts},
             "embedder": {"fingerprint": self.embedder.card.fingerprint, **self.embedder.card.facts},
             "stream_digest": self.stream_digest,
@@ -112,11 +113,22 @@ def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:
     Raises:
         BadInput: one of them is not usable as configured.
     """
-    host = load_host(config.host)
+    host = open_host(config.host)
     benchmark = open_benchmark(config.benchmark.name, config.benchmark.options)
-    if benchmark.name not in host.instructions:
-        raise BadInput(f"host {host.name} has no instructions for benchmark {benchmark.name}")
+    host.facts(benchmark)  # refuses a benchmark the host cannot play
     return host, benchmark, benchmark.tasks()[: config.tasks]
+
+
+def _facts(benchmark: Benchmark) -> dict[str, Any]:
+    """What the header says of a benchmark: with a search, how it may be searched too."""
+    facts = dict(benchmark.facts)
+    if benchmark.searcher is None:
+        return facts
+    return facts | {
+        "searcher": dict(benchmark.searcher.facts),
+        "searches": benchmark.searches,
+        "passages": benchmark.passages,
+    }
 
 
 def software() -> dict[str, str]:

@@ -176,7 +176,7 @@ class Invariants:
             walk.problem(f"trajectory is none: {error}")
             return
         if self._open:
-            for fault in faults(event, steps, walk.reply):
+            for fault in faults(event, steps, walk.earlier):
                 walk.problem(fault)
         walk.executions[recorded.event_id] = ran
         walk.first.setdefault(event.request, ran)

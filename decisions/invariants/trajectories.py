@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Sequence
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, Final
 
 import attrs
@@ -81,14 +81,14 @@ def shown(content: bytes) -> tuple[Step, ...]:
 def faults(
     event: ev.ExecutionFinished,
     steps: Sequence[dict[str, str]],
-    reply_of: Callable[[str], ev.ModelReplied | None],
+    answer_of: Callable[[str], ev.Event | None],
 ) -> list[str]:
     """What is wrong with the steps of an execution.
 
     Args:
         event: the execution.
         steps: its trajectory.
-        reply_of: the earlier reply with an event id, if there is one.
+        answer_of: the earlier event with an id, if there is one.
     """
     found = []
     kinds = [step["kind"] for step in steps]
@@ -101,16 +101,25 @@ def faults(
     for number, step in enumerate(steps, start=1):
         if step["id"] != f"s{number}":
             found.append(f"step {number} of the trajectory is called {step['id']}")
-        if step["kind"] != "message":
-            continue
-        reply = reply_of(step["reply"])
-        if reply is None:
-            found.append(f"step {step['id']} cites {step['reply']!r}, no earlier reply of a model")
-        elif (reply.purpose, reply.role) != ("role", step["role"]):
-            found.append(f"step {step['id']} cites a reply for {reply.purpose} of {reply.role}")
-        elif not _says(reply, step["text"]):
-            found.append(f"step {step['id']} does not say what its reply says")
+        if step["kind"] == "message":
+            found += _message(step, answer_of(step["reply"]))
+        elif step["kind"] == "information":
+            found += _information(step, answer_of(step["reply"]))
     return found
+
+
+def _message(step: dict[str, str], reply: ev.Event | None) -> Iterator[str]:
+    if not isinstance(reply, ev.ModelReplied):
+        yield f"step {step['id']} cites {step['reply']!r}, no earlier reply of a model"
+    elif (reply.purpose, reply.role) != ("role", step["role"]):
+        yield f"step {step['id']} cites a reply for {reply.purpose} of {reply.role}"
+    elif not _says(reply, step["text"]):
+        yield f"step {step['id']} does not say what its reply says"
+
+
+def _information(step: dict[str, str], found: ev.Event | None) -> Iterator[str]:
+    if not isinstance(found, ev.PassagesFound):
+        yield f"step {step['id']} cites {step['reply']!r}, no earlier search"
 
 
 def _says(reply: ev.ModelReplied, text: str) -> bool:

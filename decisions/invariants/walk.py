@@ -194,11 +194,16 @@ class Walk:
 
     def reply(self, event_id: str) -> ev.ModelReplied | None:
         """The earlier reply with an id, if there is one."""
+        found = self.earlier(event_id)
+        return found if isinstance(found, ev.ModelReplied) else None
+
+    def earlier(self, event_id: str) -> ev.Event | None:
+        """The earlier event with an id, if there is one."""
         assert self.recorded is not None
         found = self.current.replies.get(event_id) or self.find(event_id)
         if found is None or found.position >= self.recorded.position:
             return None
-        return found.event if isinstance(found.event, ev.ModelReplied) else None
+        return found.event
 
     def ran(
         self, name: str, event_id: str, task: str, role: str = "", body: str | None = None

@@ -28,9 +28,10 @@ from discernmem.replayers.cycle import run_task
 from discernmem.replayers.deciding import Decider
 from discernmem.replayers.embeddings import Embeddings
 from discernmem.replayers.executions import LiveExecutions
+from discernmem.replayers.hosts import open_host
+from discernmem.replayers.hosts.base import Host
 from discernmem.replayers.journal import Journal
 from discernmem.replayers.session import finish_run, setting_of
-from discernmem.replayers.team import Host, load_host
 
 __all__ = ["FULL", "Scale", "generate"]
 
@@ -44,7 +45,7 @@ def generate(path: Path, *, seed: int = 1, scale: Scale = FULL) -> None:
     Raises:
         AssertionError: the scale leaves no room for the story, or the counts did not come out.
     """
-    host = load_host("autogen")
+    host = open_host("autogen")
     plan = Plan(dice=Dice(seed), scale=scale)
     stream = Stream(plan)
     header = _header(seed, scale, host, stream)
@@ -61,7 +62,7 @@ def generate(path: Path, *, seed: int = 1, scale: Scale = FULL) -> None:
         run = DrawnRun(
             journal=journal,
             settings=config.method,
-            roles=tuple(role.name for role in host.roles),
+            roles=host.roles,
             executions=LiveExecutions(
                 journal,
                 setting_of(header, config),
@@ -101,7 +102,7 @@ def _header(seed: int, scale: Scale, host: Host, stream: Stream) -> ev.RunStarte
     )
     fixed = {
         "config": config.table(),
-        "host": host.facts(stream.name),
+        "host": host.facts(stream),
         "benchmark": dict(stream.facts),
         "model": {"fingerprint": "dice", "seed": seed},
         "embedder": {"fingerprint": "bag", **BagEmbedder().card.facts},

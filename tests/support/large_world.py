@@ -20,7 +20,7 @@ from discernmem.eventlog import events as ev
 from discernmem.projections.history import TaskRecord
 from discernmem.projections.store import Memory
 from discernmem.replayers.benchmarks.base import Outcome, Task, View
-from discernmem.replayers.gateway import INLINE_BYTES, Answered, Gateway
+from discernmem.replayers.gateway import INLINE_BYTES, Answered, Gateway, Question
 from discernmem.replayers.journal import Journal, Observation
 from discernmem.replayers.models.base import ModelCall
 from discernmem.replayers.run import Run
@@ -38,6 +38,9 @@ class Stream:
 
     plan: Plan
     name: str = "pddl"
+    protocol: str = "pddl"
+    searcher: None = None
+    passages: int = 0
 
     @property
     def facts(self) -> Mapping[str, Any]:
@@ -174,7 +177,11 @@ class Speaker(Gateway):
         self._words = Words(plan.dice, plan)
         self._systems: dict[str, ev.BlobRef] = {}
 
-    def complete(self, call: ModelCall, *, purpose: str, role: str | None, cause: str) -> Answered:
+    def complete_all(self, questions: Sequence[Question], *, cause: str) -> list[Answered]:
+        return [self._answered(question, cause) for question in questions]
+
+    def _answered(self, question: Question, cause: str) -> Answered:
+        call, purpose, role = question.call, question.purpose, question.role
         request = self._request(call)
         recorded = self._journal.observe(
             request,

@@ -28,8 +28,8 @@ from discernmem.decisions.llm import (
     selection,
 )
 from discernmem.replayers.config import parse_config
+from discernmem.replayers.hosts import open_host, shipped_hosts
 from discernmem.replayers.models.base import Card, ModelCall, Reply
-from discernmem.replayers.team import load_host
 from discernmem.replayers.world import World, open_world
 
 SYSTEMS: Mapping[str, str] = {
@@ -109,9 +109,13 @@ class ScriptedModel:
 
 @cache
 def _roles() -> Mapping[str, str]:
-    """System prompt to the role it is told to."""
-    instructions = load_host("autogen").instructions["reading"]
-    return {told: role for role, told in instructions.items()}
+    """System prompt to the role it is told to in a shipped host, or the kind of role."""
+    return {
+        told: role
+        for name in shipped_hosts()
+        for instructions in open_host(name).instructions.values()
+        for role, told in instructions.items()
+    }
 
 
 class BagEmbedder:
