@@ -2,30 +2,47 @@
 
 from __future__ import annotations
 
+import importlib
+import importlib.util
+import sys
 import tomllib
+from collections.abc import Mapping
 from importlib import resources
 from pathlib import Path
+from types import ModuleType
+from typing import Any
 
-from ...eventlog.errors import BadInput
+from ...eventlog.errors import BadInput, DiscernmemError
+from ..plugins import HOSTS, plugin, plugin_names
 from .base import Host
 from .files import parse_host
 
 
-def open_host(name: str) -> Host:
-    """A host that ships with the package, by name, or a team of one's own, by its TOML file.
+def open_host(spec: str) -> Host:
+    """A team.
+
+    Args:
+        spec: the name of a host that ships with the package or that a plugin offers, the path of a
+            TOML file, or ``FILE.py:NAME`` or ``module:NAME`` for an object of one's own that is a
+            host or makes one when it is called.
 
     Raises:
-        BadInput: no such host, or its file is not a usable team.
+        BadInput: no such host, or what was found is not a usable team.
     """
-    if name.endswith(".toml"):
-        return parse_host(_own(Path(name)), name)
-    if name not in shipped_hosts():
+    if spec in shipped_hosts():
+        text = (resources.files(__package__) / f"{spec}.toml").read_text("utf-8")
+        return parse_host(tomllib.loads(text), spec)
+    if spec.endswith(".toml"):
+        return parse_host(_table(Path(spec)), spec)
+    if ":" in spec:
+        return _made(_object(spec), spec)
+    offered = plugin(HOSTS, spec)
+    if offered is None:
+        known = ", ".join((*shipped_hosts(), *plugin_names(HOSTS)))
         raise BadInput(
-            f"host {name!r} is unknown; known hosts: {', '.join(shipped_hosts())}, or the path of "
-            "a TOML file that ends in .toml"
+            f"host {spec!r} is unknown; use one of {known}, a TOML file, or FILE.py:NAME"
         )
-    text = (resources.files(__package__) / f"{name}.toml").read_text("utf-8")
-    return parse_host(tomllib.loads(text), name)
+    return _made(offered, spec)
 
 
 def shipped_hosts() -> tuple[str, ...]:
@@ -34,10 +51,46 @@ def shipped_hosts() -> tuple[str, ...]:
     return tuple(sorted(entry.name[:-5] for entry in entries if entry.name.endswith(".toml")))
 
 
-def _own(path: Path) -> dict[str, object]:
+def _table(path: Path) -> Mapping[str, Any]:
     try:
         return tomllib.loads(path.read_text("utf-8"))
     except OSError as error:
         raise BadInput(f"host {path}: {error.strerror}; name a TOML file") from None
     except (tomllib.TOMLDecodeError, UnicodeDecodeError) as error:
         raise BadInput(f"host {path}: is not TOML: {error}") from None
+
+
+def _object(spec: str) -> object:
+    """The object a Python file or module holds under a name."""
+    place, _, name = spec.rpartition(":")
+    try:
+        module = _file(Path(place)) if place.endswith(".py") else importlib.import_module(place)
+        found: object = getattr(module, name)
+    except DiscernmemError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever a module does while it is imported
+        raise BadInput(
+            f"host {spec}: cannot be imported ({type(error).__name__}: {error}); "
+            "name a Python file or module and what it calls its host, FILE.py:NAME"
+        ) from None
+    return found
+
+
+def _file(path: Path) -> ModuleType:
+    name = f"discernmem_host_{path.stem}"
+    found = importlib.util.spec_from_file_location(name, path)
+    assert found is not None
+    assert found.loader is not None
+    module = importlib.util.module_from_spec(found)
+    sys.modules[name] = module  # a class of its own is looked up there, when a library inspects it
+    found.loader.exec_module(module)
+    return module
+
+
+def _made(found: object, spec: str) -> Host:
+    made = found if hasattr(found, "play") or not callable(found) else found()
+    if not all(hasattr(made, each) for each in ("name", "roles", "facts", "play")):
+        raise BadInput(
+            f"host {spec}: {type(made).__name__} is no host; it needs name, roles, facts and play"
+        )
+    return made  # type: ignore[return-value]
