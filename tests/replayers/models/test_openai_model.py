@@ -2,12 +2,13 @@ from __future__ import annotations
 
 import json
 import threading
-from collections.abc import Callable, Iterator
+from collections.abc import Iterator
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from typing import Any
 
 import attrs
 import pytest
+from endpoint import Endpoint, Response, chat, obedient, schema_in
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
 from discernmem.replayers.models import Message, ModelCall, complete_all
@@ -26,88 +27,13 @@ CALL = ModelCall(
     max_tokens=12,
     seed=42,
 )
-Response = tuple[int, Any]
-
-
-def chat(text: str | None, **more: Any) -> Response:
-    choice = {"message": {"role": "assistant", "content": text}, "finish_reason": "stop"}
-    usage = {"prompt_tokens": 5, "completion_tokens": 2}
-    return 200, {"choices": [choice | more], "usage": usage, "system_fingerprint": "b1-abc"}
-
-
-def schema_in(body: dict[str, Any]) -> tuple[str, Any]:
-    """The dialect a request is in, and its schema."""
-    form = body.get("response_format", {})
-    if form.get("type") == "json_schema":
-        return "json_schema", form["json_schema"]["schema"]
-    if form.get("type") == "json_object":
-        return "json_object", form["schema"]
-    return ("native", body["json_schema"]) if "json_schema" in body else ("none", None)
-
-
-def obedient(body: dict[str, Any]) -> Response:
-    schema = schema_in(body)[1]
-    if schema is None:
-        return chat("hello")
-    return chat(json.dumps({name: rule["enum"][0] for name, rule in schema["properties"].items()}))
-
-
-@attrs.define
-class StandIn:
-    """A small server; ``answer`` may be replaced, ``requests`` holds what was asked."""
-
-    url: str
-    answer: Callable[[dict[str, Any]], Response] = obedient
-    models: Response = (200, {"data": [{"id": "m", "owned_by": "us", "created": 1}]})
-    requests: list[dict[str, Any]] = attrs.Factory(list)
-    headers: list[dict[str, str]] = attrs.Factory(list)
-    retry_after: str | None = None
-    encoding: str | None = None
-    pages: dict[str, Response] = attrs.Factory(dict)
 
 
 @pytest.fixture
-def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[StandIn]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     monkeypatch.delenv("DISCERNMEM_API_KEY", raising=False)
-    stand_in = StandIn(url="")
-
-    class Handler(BaseHTTPRequestHandler):
-        def do_GET(self) -> None:
-            listed = self.path == "/v1/models"
-            page = stand_in.models if listed else stand_in.pages.get(self.path, (404, {}))
-            self._send(*page)
-
-        def do_POST(self) -> None:
-            body = json.loads(self.rfile.read(int(self.headers["content-length"])))
-            stand_in.requests.append(body)
-            stand_in.headers.append(dict(self.headers))
-            self._send(*stand_in.answer(body))
-
-        def _send(self, status: int, body: Any) -> None:
-            data = body if isinstance(body, bytes) else json.dumps(body).encode()
-            self.send_response(status)
-            if stand_in.retry_after:
-                self.send_header("Retry-After", stand_in.retry_after)
-            if stand_in.encoding:
-                self.send_header("Content-Encoding", stand_in.encoding)
-            self.send_header("Content-Length", str(len(data)))
-            self.end_headers()
-            self.wfile.write(data)
-
-        def log_message(self, *_: object) -> None:
-            pass
-
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    # A client that gave up leaves a broken pipe behind, which is no news.
-    monkeypatch.setattr(http, "handle_error", lambda *_: None)
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    stand_in.url = f"http://127.0.0.1:{http.server_port}/v1"
-    yield stand_in
-    http.shutdown()
-    http.server_close()
-    thread.join(5)
+    with Endpoint() as made:
+        yield made
 
 
 @pytest.fixture
@@ -116,7 +42,7 @@ def pauses() -> list[float]:
 
 
 @pytest.fixture
-def model(server: StandIn, pauses: list[float]) -> Iterator[OpenAIModel]:
+def model(server: Endpoint, pauses: list[float]) -> Iterator[OpenAIModel]:
     made = OpenAIModel(server.url, "m", pause=pauses.append)
     yield made
     made.close()
@@ -126,7 +52,7 @@ def with_schema() -> ModelCall:
     return attrs.evolve(CALL, schema=SCHEMA)
 
 
-def test_a_call_sends_every_setting_and_clean_text(server: StandIn, model: OpenAIModel) -> None:
+def test_a_call_sends_every_setting_and_clean_text(server: Endpoint, model: OpenAIModel) -> None:
     reply = model.complete(CALL)
     assert (reply.text, reply.finish) == ("hello", "stop")
     assert (reply.prompt_tokens, reply.completion_tokens) == (5, 2)
@@ -146,7 +72,7 @@ def test_a_call_sends_every_setting_and_clean_text(server: StandIn, model: OpenA
 @pytest.mark.parametrize("dialect", ["json_schema", "json_object", "native"])
 @pytest.mark.parametrize("otherwise", [400, 500, "ignored"])
 def test_the_dialect_that_is_obeyed_is_found_and_used(
-    server: StandIn, model: OpenAIModel, dialect: str, otherwise: int | str
+    server: Endpoint, model: OpenAIModel, dialect: str, otherwise: int | str
 ) -> None:
     def answer(body: dict[str, Any]) -> Response:
         if schema_in(body)[0] in (dialect, "none"):
@@ -162,7 +88,9 @@ def test_the_dialect_that_is_obeyed_is_found_and_used(
     assert len(server.requests) == asked + 1
 
 
-def test_no_enforced_dialect_means_no_constrained_call(server: StandIn, model: OpenAIModel) -> None:
+def test_no_enforced_dialect_means_no_constrained_call(
+    server: Endpoint, model: OpenAIModel
+) -> None:
     server.answer = lambda _: chat("I am a friendly model.")
     assert model.complete(CALL).text == "I am a friendly model."
     asked = len(server.requests)
@@ -172,7 +100,7 @@ def test_no_enforced_dialect_means_no_constrained_call(server: StandIn, model: O
     assert model.card.facts["dialect"] is None
 
 
-def test_a_named_dialect_is_not_probed_for_others(server: StandIn) -> None:
+def test_a_named_dialect_is_not_probed_for_others(server: Endpoint) -> None:
     model = OpenAIModel(server.url, "m", dialect="native")
     model.complete(with_schema())
     assert {schema_in(body)[0] for body in server.requests} == {"native", "none"}
@@ -180,7 +108,7 @@ def test_a_named_dialect_is_not_probed_for_others(server: StandIn) -> None:
 
 
 def test_the_card_names_model_and_build_but_no_address_in_the_fingerprint(
-    server: StandIn, model: OpenAIModel
+    server: Endpoint, model: OpenAIModel
 ) -> None:
     facts = model.card.facts
     assert facts["server_model"] == {"id": "m", "owned_by": "us"}
@@ -192,7 +120,7 @@ def test_the_card_names_model_and_build_but_no_address_in_the_fingerprint(
 
 
 def test_what_the_server_does_with_a_seed_and_its_slots_are_facts_that_decide_nothing(
-    server: StandIn, model: OpenAIModel
+    server: Endpoint, model: OpenAIModel
 ) -> None:
     assert (model.card.facts["seed"], model.card.facts["slots"]) == ("unknown", None)
     server.pages = {"/props": (200, {"total_slots": 2})}
@@ -209,7 +137,7 @@ def test_what_the_server_does_with_a_seed_and_its_slots_are_facts_that_decide_no
 
 @pytest.mark.parametrize("page", [(500, {}), (200, b"<html>"), (200, b"[" * 100_000)])
 def test_no_trouble_with_looking_for_slots_is_trouble(
-    server: StandIn, model: OpenAIModel, pauses: list[float], page: Response
+    server: Endpoint, model: OpenAIModel, pauses: list[float], page: Response
 ) -> None:
     server.pages = {"/props": page, "/slots": page}
     assert model.card.facts["slots"] is None
@@ -218,7 +146,7 @@ def test_no_trouble_with_looking_for_slots_is_trouble(
 
 @pytest.mark.parametrize("status", [408, 429, 500, 502, 503])
 def test_a_passing_failure_is_retried_with_growing_pauses(
-    server: StandIn, model: OpenAIModel, pauses: list[float], status: int
+    server: Endpoint, model: OpenAIModel, pauses: list[float], status: int
 ) -> None:
     assert model.card
     failures = iter([(status, {"error": "busy"})] * 2)
@@ -228,7 +156,7 @@ def test_a_passing_failure_is_retried_with_growing_pauses(
 
 
 def test_a_busy_server_while_probing_is_waited_for_not_taken_for_ignorance(
-    server: StandIn, model: OpenAIModel, pauses: list[float]
+    server: Endpoint, model: OpenAIModel, pauses: list[float]
 ) -> None:
     failures = iter([(429, {}), (503, {})])
     server.answer = lambda body: next(failures, None) or obedient(body)
@@ -249,7 +177,7 @@ def test_a_busy_server_while_probing_is_waited_for_not_taken_for_ignorance(
     ],
 )
 def test_the_server_may_say_how_long_to_wait_within_a_limit(
-    server: StandIn, model: OpenAIModel, pauses: list[float], said: str, waited: float
+    server: Endpoint, model: OpenAIModel, pauses: list[float], said: str, waited: float
 ) -> None:
     assert model.card
     failures = iter([(429, {})])
@@ -260,7 +188,7 @@ def test_the_server_may_say_how_long_to_wait_within_a_limit(
 
 
 def test_a_lasting_failure_is_infrastructure_in_one_line(
-    server: StandIn, model: OpenAIModel, pauses: list[float]
+    server: Endpoint, model: OpenAIModel, pauses: list[float]
 ) -> None:
     assert model.card
     asked = len(server.requests)
@@ -275,7 +203,7 @@ def test_a_lasting_failure_is_infrastructure_in_one_line(
 
 @pytest.mark.parametrize("status", [400, 404, 422])
 def test_a_refusal_is_not_retried_and_names_status_and_body(
-    server: StandIn, model: OpenAIModel, pauses: list[float], status: int
+    server: Endpoint, model: OpenAIModel, pauses: list[float], status: int
 ) -> None:
     assert model.card
     server.answer = lambda _: (status, {"error": "no such thing"})
@@ -285,7 +213,7 @@ def test_a_refusal_is_not_retried_and_names_status_and_body(
 
 
 def test_the_key_comes_from_the_environment_and_is_never_shown(
-    server: StandIn, monkeypatch: pytest.MonkeyPatch
+    server: Endpoint, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     monkeypatch.setenv("DISCERNMEM_API_KEY", "very-secret")
     model = OpenAIModel(server.url, "m")
@@ -298,7 +226,7 @@ def test_the_key_comes_from_the_environment_and_is_never_shown(
     model.close()
 
 
-def test_a_missing_key_is_named(server: StandIn, model: OpenAIModel) -> None:
+def test_a_missing_key_is_named(server: Endpoint, model: OpenAIModel) -> None:
     server.models = (401, {"error": "no key"})
     with pytest.raises(BadInput, match="set DISCERNMEM_API_KEY"):
         model.complete(CALL)
@@ -314,7 +242,7 @@ def test_a_server_that_is_not_there_is_infrastructure(pauses: list[float]) -> No
     model.close()
 
 
-def test_a_server_that_hangs_is_infrastructure(server: StandIn, pauses: list[float]) -> None:
+def test_a_server_that_hangs_is_infrastructure(server: Endpoint, pauses: list[float]) -> None:
     model = OpenAIModel(server.url, "m", timeout=0.05, pause=pauses.append)
     assert model.card
     release = threading.Event()
@@ -347,7 +275,7 @@ GARBAGE = [
 
 @pytest.mark.parametrize("body", GARBAGE)
 def test_a_server_that_answers_with_garbage_is_infrastructure_after_all_attempts(
-    server: StandIn, model: OpenAIModel, pauses: list[float], body: Any
+    server: Endpoint, model: OpenAIModel, pauses: list[float], body: Any
 ) -> None:
     assert model.card
     asked = len(server.requests)
@@ -361,7 +289,7 @@ def test_a_server_that_answers_with_garbage_is_infrastructure_after_all_attempts
 
 
 @pytest.mark.parametrize("body", GARBAGE)
-def test_garbage_that_passes_is_no_answer(server: StandIn, model: OpenAIModel, body: Any) -> None:
+def test_garbage_that_passes_is_no_answer(server: Endpoint, model: OpenAIModel, body: Any) -> None:
     failures = iter([(200, body)] * 3)
     server.answer = lambda asked: next(failures, None) or obedient(asked)
     assert model.card.facts["dialect"] == "json_schema"
@@ -370,7 +298,7 @@ def test_garbage_that_passes_is_no_answer(server: StandIn, model: OpenAIModel, b
 
 
 def test_a_body_that_is_not_encoded_as_it_says_is_infrastructure(
-    server: StandIn, model: OpenAIModel
+    server: Endpoint, model: OpenAIModel
 ) -> None:
     assert model.card
     server.encoding = "gzip"
@@ -380,7 +308,7 @@ def test_a_body_that_is_not_encoded_as_it_says_is_infrastructure(
 
 @pytest.mark.parametrize("text", ["", "<html>", "I would rather not say.", '{"verdict": "may'])
 def test_bad_words_are_an_answer_and_never_asked_for_again(
-    server: StandIn, model: OpenAIModel, pauses: list[float], text: str
+    server: Endpoint, model: OpenAIModel, pauses: list[float], text: str
 ) -> None:
     assert model.card
     asked = len(server.requests)
@@ -392,7 +320,7 @@ def test_bad_words_are_an_answer_and_never_asked_for_again(
 
 @pytest.mark.parametrize("usage", [None, [], {"prompt_tokens": "many"}, {"completion_tokens": -1}])
 def test_what_a_server_does_not_count_is_zero(
-    server: StandIn, model: OpenAIModel, usage: Any
+    server: Endpoint, model: OpenAIModel, usage: Any
 ) -> None:
     server.answer = lambda body: (200, obedient(body)[1] | {"usage": usage})
     reply = model.complete(CALL)
@@ -404,7 +332,7 @@ def numbered(*seeds: int) -> list[ModelCall]:
 
 
 def test_calls_asked_together_are_sent_at_once_and_answered_in_their_order(
-    server: StandIn,
+    server: Endpoint,
 ) -> None:
     model = OpenAIModel(server.url, "m", parallel=3)
     assert model.card
@@ -421,7 +349,7 @@ def test_calls_asked_together_are_sent_at_once_and_answered_in_their_order(
 
 
 def test_by_default_calls_are_sent_in_turn_and_as_single_ones_are(
-    server: StandIn, model: OpenAIModel
+    server: Endpoint, model: OpenAIModel
 ) -> None:
     calls = numbered(3, 1, 2)
     singly = [model.complete(call) for call in calls]
@@ -431,7 +359,7 @@ def test_by_default_calls_are_sent_in_turn_and_as_single_ones_are(
 
 
 def test_a_call_that_fails_among_others_is_infrastructure_after_the_others_ended(
-    server: StandIn,
+    server: Endpoint,
 ) -> None:
     model = OpenAIModel(server.url, "m", parallel=2, pause=lambda _: None)
     assert model.card
@@ -456,7 +384,7 @@ def test_fewer_than_one_request_at_a_time_is_refused() -> None:
 
 
 def test_an_answer_cut_by_the_server_is_not_a_natural_end(
-    server: StandIn, model: OpenAIModel
+    server: Endpoint, model: OpenAIModel
 ) -> None:
     assert model.card
     server.answer = lambda _: chat("half", finish_reason="length")
