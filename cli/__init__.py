@@ -1,6 +1,6 @@
 """The command line: parse, call, print. A command imports the heavy modules it needs itself."""
 
-from . import asking, branching, recording, trusting, trying
+from . import asking, branching, indexing, recording, trusting, trying
 from .app import cli, main
 
-__all__ = ["asking", "branching", "cli", "main", "recording", "trusting", "trying"]
+__all__ = ["asking", "branching", "cli", "indexing", "main", "recording", "trusting", "trying"]
