@@ -114,7 +114,9 @@ def heal(endpoint: Endpoint, answer: Answer) -> None:
     endpoint.open()
 
 
-@pytest.mark.parametrize(("trouble", "moment"), zip(TROUBLES, cycle([0.3, 0.62]), strict=False))
+@pytest.mark.parametrize(
+    ("trouble", "moment"), list(zip(TROUBLES, cycle([0.3, 0.62]), strict=False))
+)
 def test_a_server_that_fails_in_a_task_stops_the_run_cleanly_and_resume_ends_it_as_if_it_had_not(
     tmp_path: Path,
     endpoint: Endpoint,
