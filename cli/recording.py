@@ -63,12 +63,19 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
 @cli.command()
 @NEW_LOG
 @click.option("--config", "config_file", type=click.Path(path_type=Path), help="A TOML file.")
-@click.option("--benchmark", "benchmark__name", help="reading or pddl.")
-@click.option("--host", "host", help="The team, default autogen.")
+@click.option("--benchmark", "benchmark__name", help="reading, pddl, kodcode, triviaqa or popqa.")
+@click.option("--host", "host", help="autogen, camel, macnet, a TOML file or FILE.py:NAME.")
 @click.option("--model", "model__name", help="bundled, a GGUF file, hf:repo/file or http…/v1#name.")
+@click.option("--parallel", "model__parallel", type=int, help="Most requests to a server at once.")
 @click.option("--embedder", "embedder__name", help="wordllama or a GGUF file.")
 @click.option("--tasks", "tasks", type=int, help="Only the first tasks of the stream.")
 @click.option("--temperature", "sampling__temperature", type=float, help="Of the team's roles.")
+@click.option(
+    "--actor-temperature",
+    "sampling__actor_temperature",
+    type=float,
+    help="Of the roles a host calls actors, default that of all.",
+)
 @click.option("--no-reuse", "no_reuse", is_flag=True, help="Run equal executions anew.")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Any other value.")
 @click.option(

@@ -72,14 +72,16 @@ class SamplingConfig:
 
 @attrs.frozen(kw_only=True)
 class ModelConfig:
-    """Which model answers: ``bundled``, a GGUF path, ``hf:repo/file`` or ``http…/v1#name``.
+    """Which model answers: ``bundled``, a GGUF path, ``hf:repo/file``, ``http…/v1#name``, a plugin.
 
-    ``license`` goes into the run header, for a file that does not state its own.
+    ``license`` goes into the run header, for a file that does not state its own; ``parallel`` is
+    the most requests that a server is sent at the same time.
     """
 
     name: str = attrs.field(default="bundled", validator=_TEXT)
     context: int = attrs.field(default=8192, validator=_COUNT)
     license: str = attrs.field(default="", validator=_TEXT)
+    parallel: int = attrs.field(default=1, validator=_COUNT)
 
 
 @attrs.frozen(kw_only=True)

@@ -11,7 +11,7 @@ from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.log import EventLog, Recorded
 from .journal import Journal, Observation
-from .models.base import Model, ModelCall, Reply
+from .models.base import Model, ModelCall, Parallel, Reply, complete_all
 from .models.cards import clean
 
 INLINE_BYTES = 1024
@@ -55,7 +55,7 @@ class Gateway:
     def complete_all(self, questions: Sequence[Question], *, cause: str) -> list[Answered]:
         """The answers to questions that do not depend on each other, recorded in their order.
 
-        At the first that is not recorded, the model is asked it and all after it side by side.
+        At the first that is not recorded, a model that can is asked it and all after it at once.
 
         Raises:
             Infrastructure: the model cannot answer at all.
@@ -66,7 +66,9 @@ class Gateway:
             if number not in replies:
                 assert self._model is not None
                 calls = [question.call for question in questions[number:]]
-                replies.update(enumerate(map(self._model.complete, calls[:1]), start=number))
+                if not isinstance(self._model, Parallel):
+                    calls = calls[:1]  # what is answered in turn is recorded in turn
+                replies.update(enumerate(complete_all(self._model, calls), start=number))
             return replies[number]
 
         return [

@@ -15,7 +15,7 @@ from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
 from .benchmarks import open_benchmark
 from .benchmarks.base import Benchmark, Task
-from .config import Config
+from .config import Config, parse_config
 from .hosts import open_host
 from .hosts.base import Host
 from .models import open_embedder, open_model
@@ -77,7 +77,7 @@ def open_world(
         config=config,
         host=host,
         benchmark=benchmark,
-        model=model or open_model(config.model.name, context=config.model.context),
+        model=model or _open_model(config),
         embedder=embedder or open_embedder(config.embedder.name),
         tasks=tasks,
     )
@@ -94,17 +94,21 @@ def open_world_of(config: Config, header: ev.RunStarted) -> World:
         Infrastructure: as `open_world`. A recorded model that is gone or another one now raises it
             when it is asked.
     """
-    now, was = config.table(), header.config
+    was = parse_config(header.config, "the recorded configuration")
     model: Model | None = None
     embedder: Embedder | None = None
-    if now["model"] == was["model"]:
-        name, context = config.model.name, config.model.context
-        model = DeferredModel(card_of(header.model), lambda: open_model(name, context=context))
-    if now["embedder"] == was["embedder"]:
+    if config.model == was.model:
+        model = DeferredModel(card_of(header.model), lambda: _open_model(config))
+    if config.embedder == was.embedder:
         embedder = DeferredEmbedder(
             card_of(header.embedder), lambda: open_embedder(config.embedder.name)
         )
     return open_world(config, model=model, embedder=embedder)
+
+
+def _open_model(config: Config) -> Model:
+    model = config.model
+    return open_model(model.name, context=model.context, parallel=model.parallel)
 
 
 def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:

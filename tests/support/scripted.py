@@ -29,6 +29,7 @@ from discernmem.decisions.llm import (
 )
 from discernmem.replayers.config import parse_config
 from discernmem.replayers.hosts import open_host, shipped_hosts
+from discernmem.replayers.hosts.graph import GraphHost
 from discernmem.replayers.models.base import Card, ModelCall, Reply
 from discernmem.replayers.world import World, open_world
 
@@ -109,13 +110,15 @@ class ScriptedModel:
 
 @cache
 def _roles() -> Mapping[str, str]:
-    """System prompt to the role it is told to in a shipped host, or the kind of role."""
-    return {
-        told: role
-        for name in shipped_hosts()
-        for instructions in open_host(name).instructions.values()
-        for role, told in instructions.items()
-    }
+    """System prompt to the role, or kind of role, that is told it in the first shipped host."""
+    roles: dict[str, str] = {}
+    for name in shipped_hosts():
+        host = open_host(name)
+        assert isinstance(host, GraphHost)
+        for instructions in host.instructions.values():
+            for role, told in instructions.items():
+                roles.setdefault(told, role)
+    return roles
 
 
 class BagEmbedder:
