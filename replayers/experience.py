@@ -42,9 +42,9 @@ class Proposal:
 
 
 def extract(run: Run, task: TaskRecord, execution: Execution, cause: str) -> list[Proposal]:
-    """At most one rule per role, in the order of the roles (§3.1)."""
+    """At most one rule per role that spoke, in the order of the roles (§3.1)."""
     proposals = []
-    for role in run.roles:
+    for role in (role for role in run.roles if role in execution.contexts):
         own = [s for s in execution.steps if s.role == role and s.kind == "message"]
         others = [s for s in execution.steps if s.role != role]
         answer = run.decider.decide(

@@ -116,6 +116,7 @@ class Invariants:
                 run=event.run,
                 tasks=event.tasks,
                 roles=tuple(name for name, _ in event.host["roles"]),
+                free_order=event.host.get("order") == "free",
                 reuse=event.config["reuse"],
                 settings=Settings(**event.config["method"]),
             )
@@ -211,6 +212,8 @@ class Invariants:
             if not self._open or self._script is not None:
                 walk.problem("follows from nothing before it")
             return
+        if due.instead is not None and recorded.type == due.instead.type:
+            due = due.instead
         if recorded.type != due.type:
             walk.broken(f"{due} is due here")
         if due.cause is not None and recorded.causation_id != due.cause:

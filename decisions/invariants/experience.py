@@ -18,7 +18,7 @@ _ANY_SIMILARITY = -1.0
 def learn_from_experience(walk: Walk, assessed: Collection[str], scored: str) -> Script[None]:
     """At most one rule per role, each either attached to the memory it repeats or admitted."""
     proposals = []
-    for role in walk.header.roles:
+    for role in (role for role in walk.header.roles if role in walk.current.contexts):
         event, cause = yield from due(
             ev.ExtractionDecided,
             scored,

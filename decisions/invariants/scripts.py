@@ -16,11 +16,15 @@ T = TypeVar("T")
 
 @attrs.frozen
 class Due:
-    """The conclusion that must come next: its type, its direct cause, the fields that are given."""
+    """The conclusion that must come next: its type, its direct cause, the fields that are given.
+
+    ``instead`` is one of another type that may come in its place.
+    """
 
     type: str
     cause: str | None
     fields: Mapping[str, Any]
+    instead: Due | None = None
 
     def __str__(self) -> str:
         about = self.fields.get("memory") or self.fields.get("role")

@@ -4,10 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
+
 from ...eventlog import events as ev
 from ...eventlog.codec import digest
 from .experience import learn_from_experience
-from .scripts import Script, due, exactly
+from .scripts import Due, Script, due, exactly
 from .uses import assess
 from .walk import Walk, is_subsequence
 
@@ -38,29 +40,51 @@ def _solve(walk: Walk) -> Script[tuple[list[tuple[ev.MemorySupplied, str]], str]
     """What was supplied, with the ids of the events that say so, and the id of the score."""
     current = walk.current
     supplied: list[tuple[ev.MemorySupplied, str]] = []
-    for role in walk.header.roles:
-        observed, _ = yield from due(
-            ev.ContextObserved, current.started, task=current.task, role=role
-        )
-        current.contexts[role] = observed.context
+    waiting = list(walk.header.roles)
+    while True:
+        injected = _injected(walk, supplied)
+        came = yield _next(walk, waiting, injected)
+        event = came.event
+        if isinstance(event, ev.TaskScored):
+            break
+        assert isinstance(event, ev.ContextObserved)
+        role = event.role
+        if role not in waiting:
+            walk.broken(f"{role} is no role, or was observed before")
+        waiting.remove(role)
+        current.contexts[role] = event.context
         if walk.settings.k_inj and walk.eligible[role]:
             supplied += yield from _retrieve(walk, role)
-    injected = []
-    for event, _ in supplied:
-        memory = walk.before.store[event.memory]
-        body = digest(memory.body.encode())[:12]
-        injected.append(
-            ev.Injected(memory=event.memory, version=event.version, role=event.role, body=body)
-        )
     current.asked += 1
-    score, scored = yield from due(
-        ev.TaskScored,
-        index=current.index,
-        task=current.task,
-        supplied=tuple(injected),
+    _check_score(walk, event, injected)
+    return supplied, came.event_id
+
+
+def _next(walk: Walk, waiting: Sequence[str], injected: Sequence[ev.Injected]) -> Due:
+    """The context of the role whose turn it is, or the score once all had theirs."""
+    current = walk.current
+    fields = {"index": current.index, "task": current.task, "supplied": tuple(injected)}
+    scoring = Due(ev.TaskScored.__name__, None, fields)
+    if not waiting:
+        return scoring
+    observing = Due(ev.ContextObserved.__name__, current.started, {"task": current.task})
+    if walk.header.free_order:
+        return attrs.evolve(observing, instead=scoring)
+    return attrs.evolve(observing, fields={**observing.fields, "role": waiting[0]})
+
+
+def _injected(
+    walk: Walk, supplied: Sequence[tuple[ev.MemorySupplied, str]]
+) -> tuple[ev.Injected, ...]:
+    return tuple(
+        ev.Injected(
+            memory=event.memory,
+            version=event.version,
+            role=event.role,
+            body=digest(walk.before.store[event.memory].body.encode())[:12],
+        )
+        for event, _ in supplied
     )
-    _check_score(walk, score, injected)
-    return supplied, scored
 
 
 def _check_score(walk: Walk, event: ev.TaskScored, injected: Sequence[ev.Injected]) -> None:

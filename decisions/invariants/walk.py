@@ -42,11 +42,15 @@ class Decided(Protocol):
 
 @attrs.define(kw_only=True)
 class Header:
-    """What the newest `RunStarted` or `RunForked` fixed."""
+    """What the newest `RunStarted` or `RunForked` fixed.
+
+    ``free_order`` is said of teams that decide as they play which role speaks, and whether.
+    """
 
     run: str
     tasks: int
     roles: tuple[str, ...]
+    free_order: bool
     reuse: bool
     settings: Settings
 

@@ -107,7 +107,8 @@ class Host(Protocol):
     def facts(self, benchmark: Benchmark) -> dict[str, Any]:
         """What enters the run header and every execution's request: all that decides a prompt.
 
-        Plain JSON; ``name`` is the host's, ``roles`` lists each role with the roles it hears.
+        Plain JSON; ``name`` is the host's, ``roles`` lists each role with the roles it hears. A
+        team that decides as it plays which role speaks, and whether, says ``"order": "free"``.
 
         Raises:
             BadInput: the host cannot play this benchmark.
