@@ -9,7 +9,7 @@ from typing import Any, Literal
 
 from ...eventlog.errors import BadInput
 from .. import plugins
-from .base import Card, Embedder, Message, Model, ModelCall, Reply, complete_all
+from .base import Card, Embedder, Message, Model, ModelCall, Reply, at_once, complete_all
 
 __all__ = [
     "Card",
@@ -18,6 +18,7 @@ __all__ = [
     "Model",
     "ModelCall",
     "Reply",
+    "at_once",
     "complete_all",
     "open_embedder",
     "open_model",

@@ -71,12 +71,22 @@ class Model(Protocol):
 class Parallel(Protocol):
     """What a model has that can answer several calls at once."""
 
+    @property
+    def parallel(self) -> int:
+        """Most calls that are answered at the same time."""
+        ...
+
     def complete_all(self, calls: Sequence[ModelCall]) -> list[Reply]:
         """Answer calls that do not depend on each other, in their order.
 
         When one fails, those under way are waited for, then the first in order is raised.
         """
         ...
+
+
+def at_once(model: Model) -> int:
+    """How many calls a model answers at the same time."""
+    return model.parallel if isinstance(model, Parallel) else 1
 
 
 def complete_all(model: Model, calls: Sequence[ModelCall]) -> list[Reply]:

@@ -8,7 +8,7 @@ from typing import Any, Generic, TypeVar
 import attrs
 
 from ...eventlog.errors import BadInput, Infrastructure
-from .base import Card, Embedder, Model, ModelCall, Reply, complete_all
+from .base import Card, Embedder, Model, ModelCall, Reply, at_once, complete_all
 
 T = TypeVar("T", Model, Embedder)
 
@@ -54,6 +54,11 @@ class DeferredModel(_Deferred[Model]):
     def complete(self, call: ModelCall) -> Reply:
         """As `Model.complete`; raises `Infrastructure` too: it is gone, or another one now."""
         return self._real().complete(call)
+
+    @property
+    def parallel(self) -> int:
+        """As `Parallel.parallel`; raises `Infrastructure` as `complete` does."""
+        return at_once(self._real())
 
     def complete_all(self, calls: Sequence[ModelCall]) -> list[Reply]:
         """As `Parallel.complete_all`, in turn where the model itself can do no more."""

@@ -79,7 +79,7 @@ class OpenAIModel:
             raise BadInput(f"parallel must be 1 or more requests (got {parallel})")
         self._model = model
         self._dialect = dialect
-        self._parallel = parallel
+        self.parallel = parallel
         key = api_key or os.environ.get(API_KEY_VARIABLE)
         self._exchange = Exchange(
             url,
@@ -127,7 +127,7 @@ class OpenAIModel:
                 under way have ended.
         """
         assert self._server  # asked before there are threads
-        return together(self._complete, calls, self._parallel)
+        return together(self._complete, calls, self.parallel)
 
     def _complete(self, call: ModelCall, slot: int) -> Reply:
         dialect = self._server.dialect

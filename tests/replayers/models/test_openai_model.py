@@ -11,7 +11,7 @@ import pytest
 from endpoint import Endpoint, Response, chat, obedient, schema_in
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
-from discernmem.replayers.models import Message, ModelCall, complete_all
+from discernmem.replayers.models import Message, ModelCall, at_once, complete_all
 from discernmem.replayers.models.exchange import ATTEMPTS
 from discernmem.replayers.models.openai import OpenAIModel
 
@@ -336,6 +336,7 @@ def test_calls_asked_together_are_sent_at_once_and_answered_in_their_order(
 ) -> None:
     model = OpenAIModel(server.url, "m", parallel=3)
     assert model.card
+    assert at_once(model) == 3
     meeting = threading.Barrier(3)
 
     def answer(body: dict[str, Any]) -> Response:
@@ -354,6 +355,7 @@ def test_by_default_calls_are_sent_in_turn_and_as_single_ones_are(
     calls = numbered(3, 1, 2)
     singly = [model.complete(call) for call in calls]
     sent = server.requests[-3:]
+    assert at_once(model) == 1
     assert complete_all(model, calls) == singly
     assert server.requests[-3:] == sent
 
