@@ -34,7 +34,7 @@ def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_
     PASSAGES holds one JSON object a line, with title and text or with contents (Search-R1), or
     tab-separated id, text and title (DPR); it may be gzipped.
     """
-    from ..eventlog.files import refuse_taken, size
+    from ..eventlog.files import size
     from ..replayers.models import open_embedder
     from ..replayers.search.building import build_index
     from ..replayers.search.passages import read_passages
@@ -42,7 +42,6 @@ def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_
     if embedder is not None and kind != "vectors":
         raise BadInput(f"--embedder {embedder}: goes with --kind vectors")
     out = out or passages.with_name(f"{passages.name}.index.db")
-    refuse_taken(out)
     spec = (embedder or "wordllama") if kind == "vectors" else ""
     opened = open_embedder(spec) if spec else None
     # On standard error, so that --json stays JSON; and only where somebody watches.

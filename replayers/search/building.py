@@ -14,7 +14,7 @@ import attrs
 import orjson
 
 from ...eventlog.errors import BadInput, Infrastructure
-from ...eventlog.files import publish, refuse_taken
+from ...eventlog.files import publish
 from ...eventlog.lock import WriterLock
 from ..benchmarks.base import Passage
 from ..models.base import Embedder
@@ -62,7 +62,8 @@ def build_index(
         BadInput: ``out`` is taken, its folder is none, or ``passages`` raises it.
         Infrastructure: the disk is full or fails.
     """
-    refuse_taken(out)
+    if out.exists():
+        raise BadInput(f"{out} exists; use it, or choose another place for the index")
     lock = WriterLock(out)
     draft = out.with_name(out.name + ".new")
     try:

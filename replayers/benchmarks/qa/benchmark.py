@@ -67,7 +67,7 @@ class QaBenchmark(Benchmark):
         source: ``demo`` (our own questions, which ship), ``hub`` (the data set as the paper
             plays it), ``hf:OWNER/NAME…``, or the path of a file or folder, in the form of the
             published data set or in our own.
-        split: which split of a hub's data set or of a folder; empty for the published one's.
+        split: which split of a hub's data set or of a folder; None for the published one.
         start: the first row to play; None for the published start, 0 for our own form.
         seed: decides the order where streams are mixed (PopQA).
         manifest: a file that says which rows to play, instead of ``start`` and ``seed``.
@@ -91,19 +91,28 @@ class QaBenchmark(Benchmark):
         self,
         source: str | Path = DEMO,
         *,
-        split: str = "",
+        split: str | None = None,
         start: int | None = None,
         seed: int = 0,
-        manifest: str | Path = "",
-        index: str | Path = "",
-        retriever: str = "",
+        manifest: str | Path | None = None,
+        index: str | Path | None = None,
+        retriever: str | None = None,
         searches: int = 4,
         passages: int = 3,
         accuracy: str = "match",
         limit: int = 12,
     ) -> None:
-        if not isinstance(source, str | Path) or not str(source):
-            raise BadInput(f"source is {source!r}; give {DEMO}, {HUB}, hf:OWNER/NAME or a path")
+        for option, text in (
+            ("source", source),
+            ("split", split),
+            ("manifest", manifest),
+            ("index", index),
+            ("retriever", retriever),
+        ):
+            if text is not None and (not isinstance(text, str | Path) or not str(text)):
+                raise BadInput(f"{option} is {text!r}; give a text, or leave it out")
+        if start is not None and manifest is not None:
+            raise BadInput("start and manifest both say which rows to play; give one of them")
         if accuracy not in ACCURACIES:
             raise BadInput(f"accuracy is {accuracy!r}; give {' or '.join(ACCURACIES)}")
         for option, value, least in (
@@ -120,8 +129,8 @@ class QaBenchmark(Benchmark):
         self.searcher = _searcher(source, index, retriever) if searches else None
         rows = self._rows(source, split)
         plain = "answers" in rows.rows[0].fields
-        if manifest:
-            self.manifest = read_manifest(Path(manifest))
+        if manifest is not None:
+            self.manifest = read_manifest(Path(manifest).expanduser())
         else:
             self.manifest = self._ordered(rows, source == DEMO, plain, start, seed)
         read = plain_question if plain else self.published.read
@@ -137,7 +146,7 @@ class QaBenchmark(Benchmark):
             "source": self.manifest.source,
             "items": len(self._tasks),
             "digest": hashlib.sha256(orjson.dumps(plain, option=orjson.OPT_SORT_KEYS)).hexdigest(),
-            "manifest": self.manifest.facts,
+            "stream": self.manifest.facts,
             "search": None if self.searcher is None else dict(self.searcher.facts),
             "searches": self.searches,
             "passages": self.passages,
@@ -153,7 +162,7 @@ class QaBenchmark(Benchmark):
         """A fresh episode of this task."""
         return QaEnvironment(task, self._accuracy)
 
-    def _rows(self, source: str | Path, split: str) -> Rows:
+    def _rows(self, source: str | Path, split: str | None) -> Rows:
         if source == DEMO:
             with resources.as_file(_shipped("questions.jsonl")) as path:
                 return attrs.evolve(read_rows(path, columns=COLUMNS), source=DEMO)
@@ -207,12 +216,12 @@ def _shipped(name: str) -> Any:
     return resources.files("discernmem.data") / "qa" / name
 
 
-def _searcher(source: str | Path, index: str | Path, retriever: str) -> Searcher:
-    if index and retriever:
+def _searcher(source: str | Path, index: str | Path | None, retriever: str | None) -> Searcher:
+    if index is not None and retriever is not None:
         raise BadInput("index and retriever are both given; give one of them")
-    if retriever:
+    if retriever is not None:
         return ServiceSearcher(retriever)
-    if index:
+    if index is not None:
         return open_index(Path(index).expanduser())
     if source != DEMO:
         raise BadInput(

@@ -169,7 +169,7 @@ def test_popqa_starts_at_row_7000_and_mixes_its_relations_evenly(stream: Stream)
         assert abs(count["author"] - 0.6 * length) <= 2
         assert abs(count["sport"] - 0.1 * length) <= 2
     assert [task.id for task in tasks] != [str(at) for at in range(7000, 7200)]
-    assert benchmark.facts["manifest"]["order"]["column"] == "prop"
+    assert benchmark.facts["stream"]["order"]["column"] == "prop"
     assert tasks[0].data["aliases"] == [f"X{tasks[0].id}", "Y"]
 
 
@@ -291,6 +291,11 @@ def test_the_facts_are_plain_json_and_name_no_folder(stream: Stream) -> None:
         ({"retriever": "host"}, "write http://host:port"),
         ({"index": "a.db", "retriever": "http://host"}, "index and retriever are both given"),
         ({"manifest": "absent.json"}, "absent.json"),
+        ({"manifest": "absent.json", "start": 0}, "start and manifest both say"),
+        ({"manifest": 5}, "manifest is 5"),
+        ({"index": ""}, "index is ''"),
+        ({"retriever": 5}, "retriever is 5"),
+        ({"split": []}, "split is []"),
     ],
 )
 def test_an_unusable_option_is_named(option: dict[str, Any], message: str) -> None:
