@@ -1,0 +1,1 @@
+"""The role gateway: an address per role, by which any team becomes a host without an adapter."""

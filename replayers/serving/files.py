@@ -1,0 +1,102 @@
+"""A team behind the gateway from its TOML table.
+
+::
+
+    name = "mine"
+    [gateway]
+    roles = ["planner", "writer"]        # the owners of memories
+    others = ["selector"]                # recorded too, without memories
+    command = ["python", "team.py"]      # once per pass; without it a driver fetches the work
+    files = ["prompts.json"]             # what else the team is made of, besides its script
+    timeout = 600                        # seconds of its own time per pass
+"""
+
+from __future__ import annotations
+
+import hashlib
+import math
+import shutil
+from collections.abc import Mapping
+from pathlib import Path
+from typing import Any
+
+from ...eventlog.errors import BadInput
+from .host import GatewayHost
+
+_KEYS = frozenset({"roles", "others", "command", "files", "timeout"})
+
+
+def parse_gateway(table: Mapping[str, Any], folder: Path, source: str) -> GatewayHost:
+    """A host by gateway from its table.
+
+    Args:
+        table: with ``name`` and ``gateway``.
+        folder: where its command is started and its files are.
+        source: what the table is called in a message.
+
+    Raises:
+        BadInput: an unknown key, a role that is there twice, a command or file that is not there.
+    """
+    place = f"host {source}"
+    _known(table, frozenset({"name", "gateway"}), place)
+    gateway, where = table["gateway"], f"{place}: [gateway]"
+    _known(gateway, _KEYS, where)
+    name = table.get("name")
+    if not isinstance(name, str) or not name.strip():
+        raise BadInput(f"{place}: name is {name!r}; give a text")
+    roles = _texts(gateway.get("roles"), f"{where} roles")
+    others = _texts(gateway.get("others", []), f"{where} others")
+    if not roles:
+        raise BadInput(f"{where} roles is empty; name those that own memories")
+    for role in (every := [*roles, *others]):
+        if every.count(role) > 1:
+            raise BadInput(f"{where} names role {role!r} twice; name each role once")
+    command = _texts(gateway.get("command", []), f"{where} command")
+    if command:
+        _require_program(command[0], folder, where)
+    named = _texts(gateway.get("files", []), f"{where} files")
+    scripts = [word for word in command[1:] if (folder / word).is_file()]
+    return GatewayHost(
+        name=name,
+        roles=tuple(roles),
+        others=tuple(others),
+        command=tuple(command),
+        files={file: _digest(folder / file, where) for file in sorted({*named, *scripts})},
+        folder=folder,
+        timeout=_seconds(gateway.get("timeout", 600), where),
+    )
+
+
+def _require_program(word: str, folder: Path, where: str) -> None:
+    """Refuse a program that is not there; one with a slash in it is looked for in ``folder``."""
+    if shutil.which(folder.absolute() / word if "/" in word else word) is None:
+        raise BadInput(f"{where} command: there is no program {word!r}; name one that can be run")
+
+
+def _digest(path: Path, where: str) -> str:
+    try:
+        return hashlib.sha256(path.read_bytes()).hexdigest()
+    except OSError as error:
+        raise BadInput(
+            f"{where} files: {path.name}: {error.strerror}; name existing files"
+        ) from None
+
+
+def _seconds(value: Any, where: str) -> float:
+    if type(value) not in (int, float) or not 0 < value < math.inf:
+        raise BadInput(f"{where} timeout is {value!r}; give a number of seconds above 0")
+    return float(value)
+
+
+def _known(table: Any, keys: frozenset[str], place: str) -> None:
+    if not isinstance(table, Mapping):
+        raise BadInput(f"{place} must be a table")
+    for key in table:
+        if key not in keys:
+            raise BadInput(f"{place}: unknown key {key!r}; known: {', '.join(sorted(keys))}")
+
+
+def _texts(value: Any, place: str) -> list[str]:
+    if not isinstance(value, list) or not all(isinstance(x, str) and x.strip() for x in value):
+        raise BadInput(f"{place} is {value!r}; give a list of texts")
+    return list(value)

@@ -1,0 +1,27 @@
+"""A planner and a writer with nothing but the standard library.
+
+``--die-once FILE``: as long as the file exists, delete it and die after the planner spoke.
+"""
+
+import json
+import sys
+import urllib.request
+from pathlib import Path
+
+
+def ask(url: str, system: str, user: str) -> str:
+    messages = [{"role": "system", "content": system}, {"role": "user", "content": user}]
+    body = json.dumps({"messages": messages, "temperature": 0.9, "seed": 5}).encode()
+    direct = urllib.request.build_opener(urllib.request.ProxyHandler({}))
+    with direct.open(urllib.request.Request(f"{url}/chat/completions", body)) as answer:
+        return json.load(answer)["choices"][0]["message"]["content"]
+
+
+work = json.load(sys.stdin)
+plan = ask(work["roles"]["planner"], "You are the planner.", work["prompt"])
+if "--die-once" in sys.argv and (flag := Path(sys.argv[-1])).exists():
+    flag.unlink()
+    sys.exit("out of luck")
+text = ask(work["roles"]["writer"], "You are the writer.", f"{work['prompt']}\n\nPlan: {plan}")
+print("thinking aloud")
+print(json.dumps({"answer": text}))
