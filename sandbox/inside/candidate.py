@@ -1,0 +1,263 @@
+"""The jail of the program under judgement: it serves calls, and knows nothing of any test.
+
+All that leaves this process is untrusted: the program shares it and may say anything in its place.
+So nothing is decided here; see `stub` for the side that decides.
+"""
+
+from __future__ import annotations
+
+import contextlib
+import copy
+import io
+import json
+import operator
+import sys
+import types
+from collections.abc import Callable
+from typing import Any
+
+from .frames import ANSWER, LOAD, REQUEST, FrameTooLong, Stream
+from .shared import Shared
+from .special import SPECIAL
+from .wire import ERRORS, Decoder, Encoder, Malformed, Node, Slot
+
+_TEXT = 1 << 16
+_PLAIN_BASES: dict[type, Callable[[Any], Any]] = {
+    bool: bool,
+    int: int.__int__,
+    float: float.__float__,
+    str: str.__str__,
+    tuple: lambda value: tuple(tuple.__iter__(value)),
+    list: lambda value: list(list.__iter__(value)),
+    dict: dict.copy,
+    set: lambda value: set(set.__iter__(value)),
+    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
+}
+
+
+_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+    "__str__": str,
+    "__repr__": repr,
+    "__hash__": hash,
+    "__bool__": operator.truth,
+    "__copy__": copy.copy,
+    "__deepcopy__": copy.deepcopy,
+}
+
+
+class _Kept(io.RawIOBase):
+    """Keeps the first bytes written to it and drops the rest."""
+
+    def __init__(self, most: int) -> None:
+        self._most = most
+        self._kept = bytearray()
+
+    def writable(self) -> bool:
+        return True
+
+    def write(self, data: Any) -> int:
+        part = memoryview(data).cast("B")
+        self._kept += part[: self._most - len(self._kept)]
+        return len(part)
+
+    def take(self) -> str:
+        text = self._kept.decode("utf-8", "replace")
+        self._kept.clear()
+        return text
+
+
+class Program:
+    """The loaded program and what of it the other side holds a handle of."""
+
+    def __init__(self, printed: int) -> None:
+        self._objects: dict[int, Any] = {0: types.ModuleType("solution")}
+        self._numbers: dict[int, int] = {}
+        self._described: set[int] = set()
+        self._classes: list[list[Any]] = []
+        self._shared = Shared()
+        self._fresh = -1
+        self._kept = _Kept(printed)
+
+    def load(self, source: str) -> dict[str, Any]:
+        """Run the module; says how that ended, by the kind of trouble only."""
+        module = self._objects[0]
+        module.__file__ = "solution.py"
+        sys.modules["solution"] = module
+        sys.stdout = io.TextIOWrapper(
+            io.BufferedWriter(self._kept), "utf-8", "replace", write_through=True
+        )
+        try:
+            with open("solution.py", "w", encoding="utf-8", errors="replace") as file:
+                file.write(source)
+            exec(compile(source, "solution.py", "exec", dont_inherit=True), module.__dict__)
+        except BaseException as error:
+            missing = error.name if isinstance(error, ModuleNotFoundError) else None
+            return {"error": _builtin_name(type(error)), "missing": missing}
+        self._printed()
+        return {"names": [name for name in vars(module) if type(name) is str]}
+
+    def answer(self, body: bytes) -> bytes:
+        """The answer to one request: a value or an exception, text printed, objects changed."""
+        request = json.loads(body)
+        born = dict(request["born"])
+        try:
+            decoder = Decoder(request["table"], self._known)
+            for node, number in born.items():
+                self._shared.put(number, decoder.mutable[node])
+            for number, slots in request["sync"]:
+                self._shared.change(number, decoder.parts(slots))
+            target = self._objects[request["on"]]
+            arguments = decoder.parts(request["arguments"])
+            keywords = dict(zip(request["names"], decoder.parts(request["values"]), strict=True))
+        except Exception as error:
+            raise Malformed from error
+        new = self._fresh
+        try:
+            value = _perform(request["do"], target, request["name"], arguments, keywords)
+            reply = self._reply("value", value, keep=request["do"] == "get")
+        except BaseException as error:
+            self._undo(new)
+            reply = self._reply("raised", error, keep=False)
+        for number in born.values():
+            self._shared.drop(number)
+        try:
+            return json.dumps(reply).encode()
+        except (ValueError, RecursionError):
+            return json.dumps(self._reply("raised", MemoryError(), keep=False)).encode()
+
+    def _reply(self, kind: str, value: Any, *, keep: bool) -> dict[str, Any]:
+        born: list[tuple[int, int]] = []
+
+        def share(container: Any, node: int) -> None:
+            if keep:
+                self._fresh -= 1
+                self._shared.put(self._fresh, container)
+                born.append((node, self._fresh))
+
+        self._classes = []
+        encoder = Encoder(self._node, self._shared.node, share)
+        content = self._raised(encoder, value) if kind == "raised" else encoder.add(value)
+        sync = [
+            [number, [encoder.add(part) for part in parts]]
+            for number, parts in self._shared.changed()
+        ]
+        return {
+            kind: content,
+            "printed": self._printed(),
+            "classes": self._classes,
+            "born": born,
+            "sync": sync,
+            "table": encoder.table,
+        }
+
+    def _undo(self, fresh: int) -> None:
+        while self._fresh < fresh:
+            self._shared.drop(self._fresh)
+            self._fresh += 1
+
+    def _raised(self, encoder: Encoder, error: BaseException) -> dict[str, Slot]:
+        try:
+            text = str(error)[:_TEXT]
+        except BaseException:
+            text = ""
+        arguments = error.args
+        if any(type(part) is str and len(part) > _TEXT for part in arguments):
+            arguments = (text,)
+        return {
+            "kind": encoder.add(type(error)),
+            "arguments": encoder.add(arguments),
+            "text": text,
+            "object": self._number(error),
+        }
+
+    def _printed(self) -> str:
+        with contextlib.suppress(OSError, ValueError, AttributeError):
+            sys.stdout.flush()
+        return self._kept.take()
+
+    def _known(self, node: Node) -> Any:
+        tag, number = node
+        return self._shared.get(number) if tag == "shared" else self._objects[number]
+
+    def _number(self, value: Any) -> int:
+        number = self._numbers.get(id(value))
+        if number is None:
+            number = len(self._objects)
+            self._objects[number] = value
+            self._numbers[id(value)] = number
+        return number
+
+    def _node(self, value: Any) -> Node:
+        if isinstance(value, type):
+            return ["class", self.describe(value)]
+        return ["object", self._number(value), self.describe(type(value))]
+
+    def describe(self, kind: type) -> int:
+        """The number of a class; its description goes along the first time, its bases first."""
+        number = self._number(kind)
+        if number not in self._described:
+            self._described.add(number)
+            bases = [_base(self, base) for base in kind.__bases__ if base is not object]
+            special = [name for name in SPECIAL if _has(kind, name)]
+            if kind.__hash__ is None:
+                special.append("unhashable")
+            if issubclass(kind, tuple(_PLAIN_BASES)):
+                special.append("plain")
+            self._classes.append([number, kind.__name__, str(kind.__module__), bases, special])
+        return number
+
+
+def _base(program: Program, base: type) -> int | str:
+    """A base class: exceptions of Python by name, all others by number."""
+    return base.__name__ if ERRORS.get(base.__name__) is base else program.describe(base)
+
+
+def _has(kind: type, name: str) -> bool:
+    """Whether a class has a special method of its own, beyond what every object has."""
+    method = getattr(kind, name, None)
+    return method is not None and method is not getattr(object, name, None)
+
+
+def _perform(
+    do: str, target: Any, name: str, arguments: list[Any], keywords: dict[str, Any]
+) -> Any:
+    if do == "get":
+        return getattr(target, name)
+    if do == "set":
+        return setattr(target, name, arguments[0])
+    if do == "delete":
+        return delattr(target, name)
+    if do == "plain":
+        return next(
+            plain(target) for base, plain in _PLAIN_BASES.items() if isinstance(target, base)
+        )
+    if name == "__call__":
+        return target(*arguments, **keywords)
+    if name in _CONVERSIONS:
+        return _CONVERSIONS[name](target)
+    return getattr(type(target), name)(target, *arguments, **keywords)
+
+
+def _builtin_name(kind: type[BaseException]) -> str:
+    """The name of an exception class, or of the nearest of Python's own that it derives from."""
+    return next(base.__name__ for base in kind.__mro__ if ERRORS.get(base.__name__) is base)
+
+
+def serve(stream: Stream) -> None:
+    """Load the program, then answer requests until nobody asks."""
+    program: Program | None = None
+    while True:
+        try:
+            kind, body = stream.receive()
+        except EOFError:
+            return
+        if kind == LOAD:
+            order = json.loads(body)
+            program = Program(order["printed"])
+            stream.send(LOAD, json.dumps(program.load(order["source"])).encode())
+        elif kind == REQUEST and program is not None:
+            answer = program.answer(body)
+            try:
+                stream.send(ANSWER, answer)
+            except FrameTooLong:
+                stream.send(ANSWER, b'{"too long": true}')

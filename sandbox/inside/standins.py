@@ -1,0 +1,253 @@
+"""Stand-ins, in the jail of the tests, for what the program under judgement made.
+
+The tests are trusted and decide here: a stand-in is never equal to a plain value because the
+program says so, and the program cannot swallow a failed assertion. Everything else is asked of it.
+"""
+
+from __future__ import annotations
+
+import types
+from collections.abc import Callable
+from typing import Any, NoReturn, Protocol
+
+from .special import ARITHMETIC, ORDER, PLAIN
+from .wire import ERRORS, Node, Unmarshallable
+
+
+class NeedsInside(BaseException):
+    """The tests hand over, or derive, something that has no form on the wire."""
+
+
+class Asking(Protocol):
+    """How a stand-in reaches the program."""
+
+    def request(
+        self,
+        do: str,
+        target: int,
+        name: str,
+        arguments: tuple[Any, ...] = (),
+        keywords: dict[str, Any] | None = None,
+    ) -> Any:
+        """Have something done to an object of the program."""
+
+    def cannot(self, what: str) -> NoReturn:
+        """Tell the supervisor that the tests must run inside."""
+
+
+def _get(self: Any, name: str) -> Any:
+    if name.startswith("_discernmem") or (
+        _hidden(name) and name not in ("__name__", "__qualname__")
+    ):
+        raise AttributeError(name)
+    return _ask(self, "get", name)
+
+
+def _ask(self: Any, do: str, name: str, *arguments: Any, **keywords: Any) -> Any:
+    return self._discernmem_link.request(do, self._discernmem_number, name, arguments, keywords)
+
+
+def _hidden(name: str) -> bool:
+    return name.startswith("__") and name.endswith("__")
+
+
+class StandInType(type):
+    """The class of the stand-ins for the program's classes."""
+
+    _discernmem_link: Asking
+    _discernmem_class: int
+
+    def __new__(
+        cls,
+        name: str,
+        bases: tuple[type, ...],
+        body: dict[str, Any],
+        link: Asking | None = None,
+        number: int = -1,
+    ) -> StandInType:
+        """Make a class for the link; one that the tests derive sends them inside."""
+        if link is None and bases:
+            base: Any = next(base for base in bases if isinstance(base, StandInType))
+            base._discernmem_link.cannot(f"a class derived from {base.__name__}")
+        made = super().__new__(cls, name, bases, body)
+        type.__setattr__(made, "_discernmem_link", link)
+        type.__setattr__(made, "_discernmem_class", number)
+        return made
+
+    def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *_: Any) -> None:
+        super().__init__(name, bases, body)
+
+    def _ask(cls, do: str, name: str, *arguments: Any, **keywords: Any) -> Any:
+        return cls._discernmem_link.request(do, cls._discernmem_class, name, arguments, keywords)
+
+    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+        """Have the program make an object."""
+        return cls._ask("special", "__call__", *arguments, **keywords)
+
+    def __getattr__(cls, name: str) -> Any:
+        if _hidden(name) or name.startswith("_discernmem"):
+            raise AttributeError(name)
+        return cls._ask("get", name)
+
+    def __setattr__(cls, name: str, value: Any) -> None:
+        cls._ask("set", name, value)
+
+    def __iter__(cls) -> Any:
+        return cls._ask("special", "__iter__")
+
+    def __len__(cls) -> Any:
+        return cls._ask("special", "__len__")
+
+    def __bool__(cls) -> bool:
+        return True
+
+    def __getitem__(cls, key: Any) -> Any:
+        return cls._ask("special", "__getitem__", key)
+
+    def __contains__(cls, member: Any) -> Any:
+        return cls._ask("special", "__contains__", member)
+
+
+class StandIn(metaclass=StandInType):
+    """One object of the program."""
+
+    __slots__ = ("_discernmem_number",)
+
+    _discernmem_number: int
+    _discernmem_link: Asking
+    _discernmem_marks: frozenset[str] = frozenset()
+
+    __getattr__ = _get
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        _ask(self, "set", name, value)
+
+    def __delattr__(self, name: str) -> None:
+        _ask(self, "delete", name)
+
+    def __eq__(self, other: Any) -> Any:
+        if isinstance(other, StandIn):
+            custom = "__eq__" in self._discernmem_marks
+            return _ask(self, "special", "__eq__", other) if custom else self is other
+        if "plain" in self._discernmem_marks:
+            return _ask(self, "plain", "") == other
+        return NotImplemented
+
+    def __hash__(self) -> int:
+        if "plain" in self._discernmem_marks:
+            return hash(_ask(self, "plain", ""))
+        if "__hash__" in self._discernmem_marks:
+            return hash(_ask(self, "special", "__hash__"))
+        return object.__hash__(self)
+
+    def __copy__(self) -> Any:
+        return _ask(self, "special", "__copy__")
+
+    def __deepcopy__(self, memo: Any) -> Any:
+        return _ask(self, "special", "__deepcopy__")
+
+    def __reduce_ex__(self, protocol: Any) -> Any:
+        raise TypeError("an object of the solution cannot be pickled")
+
+
+def _special(name: str) -> Callable[..., Any]:
+    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+        return _ask(self, "special", name, *arguments, **keywords)
+
+    return method
+
+
+def _ordering(name: str) -> Callable[..., Any]:
+    def method(self: Any, other: Any) -> Any:
+        if isinstance(other, StandIn):
+            return _ask(self, "special", name, other)
+        if "plain" in self._discernmem_marks:
+            return getattr(_ask(self, "plain", ""), name)(other)
+        return NotImplemented
+
+    return method
+
+
+def _contains(self: Any, member: Any) -> Any:
+    if hasattr(type(self), "__iter__"):
+        return any(item is member or item == member for item in self)
+    return _ask(self, "special", "__contains__", member)
+
+
+def _exit(self: Any, kind: type[BaseException] | None, *_: Any) -> Any:
+    """Leave a block; the program learns the kind of an exception, and may not swallow a verdict."""
+    if kind is None:
+        return _ask(self, "special", "__exit__", None, None, None)
+    known = kind if ERRORS.get(kind.__name__) is kind else Exception
+    swallowed = _ask(self, "special", "__exit__", known, None, None)
+    return issubclass(kind, Exception) and not issubclass(kind, AssertionError) and swallowed
+
+
+_METHODS: dict[str, Callable[..., Any]] = (
+    {name: _special(name) for name in (*PLAIN, *ARITHMETIC)}
+    | {name: _ordering(name) for name in ORDER}
+    | {"__contains__": _contains, "__exit__": _exit}
+)
+
+
+def _text(self: Any) -> str:
+    return str(self.__dict__.get("_discernmem_text", ""))
+
+
+def made_class(
+    link: Asking, number: int, name: str, parents: list[type], marks: frozenset[str]
+) -> type:
+    """A class to stand for one of the program's, exceptions included."""
+    errors = [parent for parent in parents if issubclass(parent, BaseException)]
+    body: dict[str, Any] = {"__module__": "solution"}
+    if errors:
+        body |= {"__getattr__": _get, "__str__": _text, "_discernmem_number": -1}
+        return StandInType(name, (errors[0],), body, link, number)
+    bases = tuple(parent for parent in parents if issubclass(parent, StandIn)) or (StandIn,)
+    body |= {"__slots__": (), "_discernmem_marks": marks}
+    body |= {key: _METHODS[key] for key in _METHODS if key in marks}
+    if "unhashable" in marks:
+        body["__hash__"] = None
+    else:
+        body["__hash__"] = StandIn.__hash__
+    return StandInType(name, bases, body, link, number)
+
+
+def made_object(kind: Any, number: int) -> Any:
+    """An instance of such a class; raises TypeError for any other class."""
+    if not isinstance(kind, StandInType):
+        raise TypeError("no stand-in class")
+    plain: Any = kind  # its own __new__, past the metaclass, whose call would ask the program
+    made = plain.__new__(plain)
+    object.__setattr__(made, "_discernmem_number", number)
+    return made
+
+
+def reference(value: Any) -> Node:
+    """How to refer to a stand-in on the wire; the `other` hook of an encoder."""
+    if isinstance(value, StandInType):
+        return ["object", value._discernmem_class]
+    if isinstance(type(value), StandInType):
+        return ["object", value._discernmem_number]
+    raise Unmarshallable(type(value).__name__)
+
+
+class Solution(types.ModuleType):
+    """The module `solution`; each name is looked up in the program when the tests use it."""
+
+    __all__: tuple[str, ...] = ()
+
+    def __init__(self, link: Asking) -> None:
+        super().__init__("solution")
+        self.__dict__["_discernmem_link"] = link
+
+    def __getattr__(self, name: str) -> Any:
+        if _hidden(name):
+            raise AttributeError(name)
+        return self.__dict__["_discernmem_link"].request("get", 0, name)
+
+    def __setattr__(self, name: str, value: Any) -> None:
+        if _hidden(name):
+            super().__setattr__(name, value)
+        else:
+            self.__dict__["_discernmem_link"].request("set", 0, name, (value,))

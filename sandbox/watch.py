@@ -1,0 +1,101 @@
+"""Waiting for jails while watching what they use: who judges, the program or the machine."""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Sequence
+
+from attrs import define
+
+from .channel import exchange
+from .inside.frames import FrameTooLong
+from .jail import Jail
+from .limits import Limits
+
+CPU, STALLED, OUTPUT = "CPU limit", "stalled", "output limit"
+
+_LOOK = 0.05  # seconds between two looks at what the jails use
+_START = 60.0  # seconds a jail may take to start before the machine is suspected
+
+
+class MachineTrouble(Exception):
+    """The machine, not the program, kept a jail from its end; worth another attempt."""
+
+
+class Ended(Exception):
+    """A program used up what it may, or left; the text is a kind of reason."""
+
+    def __init__(self, reason: str) -> None:
+        super().__init__(reason)
+        self.reason = reason
+
+
+@define
+class _Allowance:
+    jail: Jail
+    cpu: float
+    blocked: float
+
+
+class Watch:
+    """Waits for frames of some jails within the limits of one grading or one call."""
+
+    def __init__(self, jails: Sequence[tuple[Jail, float]], limits: Limits) -> None:
+        """Watch jails, each with the seconds of processor time it has from now on.
+
+        Raises:
+            MachineTrouble: One of them does not start; says what bubblewrap said.
+        """
+        self._limits = limits
+        self._last = time.monotonic() + limits.wall_seconds
+        for jail, _ in jails:
+            if not jail.ready(_START):
+                raise MachineTrouble(jail.complaint())
+        self._allowances = [
+            _Allowance(jail, jail.meter.cpu + cpu, jail.meter.blocked + limits.blocked_seconds)
+            for jail, cpu in jails
+        ]
+
+    def receive(self, jail: Jail) -> tuple[bytes, bytes]:
+        """The next frame of a jail that owes one.
+
+        Raises:
+            Ended: The jail it is waited for used up its share, broke the rules, or left.
+            MachineTrouble: Too much time passed although nobody used up anything.
+        """
+        look = time.monotonic() + _LOOK
+        while True:
+            try:
+                frame = jail.channel.frame()
+            except FrameTooLong:
+                raise Ended(OUTPUT) from None
+            if frame is not None:
+                return frame
+            if jail.channel.closed:
+                raise Ended(_left(jail.end()))
+            now = time.monotonic()
+            if now >= look:
+                self._judge(jail)
+                look = now + _LOOK
+            exchange([allowance.jail.channel for allowance in self._allowances], look - now)
+
+    def _judge(self, owing: Jail) -> None:
+        for allowance in self._allowances:
+            meter, owes = allowance.jail.meter, allowance.jail is owing
+            meter.sample(owed=owes)
+            if owes and meter.cpu >= allowance.cpu:
+                raise Ended(CPU)
+            if owes and meter.blocked >= allowance.blocked:
+                raise Ended(STALLED)
+        if time.monotonic() > self._last:
+            raise MachineTrouble(f"{self._limits.wall_seconds:.0f} s passed on a busy machine")
+
+
+def _left(status: int | None) -> str:
+    if status is None:
+        return "the program closed its channel"
+    if status == 128 + 24:
+        return CPU
+    if status > 128:
+        return f"the program was ended by signal {status - 128}"
+    return "the program left before it had answered"
