@@ -5,12 +5,13 @@ from __future__ import annotations
 import platform
 import shutil
 import sqlite3
-import subprocess
 from collections.abc import Iterator
 from importlib import metadata
 from pathlib import Path
 
 from ..eventlog.errors import DiscernmemError
+from ..sandbox import check
+from ..sandbox.opening import open_way
 
 Finding = tuple[str, str]
 
@@ -24,7 +25,7 @@ def examine(folder: Path = Path()) -> Iterator[Finding]:
     yield "constrained decoding", _constraints()
     yield "bundled model", _bundled()
     yield "embedder", _embedder()
-    yield "sandbox", _sandbox()
+    yield from _sandbox()
     yield "free disk", _disk(folder)
 
 
@@ -73,23 +74,19 @@ def _embedder() -> str:
         return "not installed — `pip install wordllama`"
 
 
-def _sandbox() -> str:
-    """Whether bubblewrap really isolates here; no benchmark so far runs model-written code."""
-    bwrap = shutil.which("bwrap")
-    if bwrap is None:
-        return "none — install bubblewrap before running model-written code"
+def _sandbox() -> Iterator[Finding]:
+    """How well code written by a model is jailed here: a summary, then each attack tried."""
     try:
-        tried = subprocess.run(
-            [bwrap, "--ro-bind", "/", "/", "--unshare-all", "--die-with-parent", "true"],
-            capture_output=True,
-            check=False,
-            timeout=20,
-        )
-    except (OSError, subprocess.TimeoutExpired) as error:
-        return f"bubblewrap fails here: {error}"
-    if tried.returncode == 0:
-        return "bubblewrap works (namespaces, no network)"
-    return f"bubblewrap fails here: {tried.stderr.decode(errors='replace').strip()[:120]}"
+        level = open_way("bubblewrap").isolation
+        tried = list(check())
+    except (DiscernmemError, OSError) as error:
+        yield "sandbox", f"none — {error}"
+        return
+    stopped = sum(one.stopped for one in tried)
+    yield "sandbox", f"{level}: {stopped} of {len(tried)} hostile programs stopped"
+    for one in tried:
+        name = "sandbox stops" if one.stopped else "sandbox FAILS to stop"
+        yield name, f"{one.attack} ({one.how})"
 
 
 def _disk(folder: Path) -> str:

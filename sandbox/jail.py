@@ -42,6 +42,7 @@ class Jail:
         """Start it; `life_seconds` bounds the processor time of its whole life."""
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._meter: Meter | None = None
+        self._ready = False
         ours, theirs = socket.socketpair()
         bounds: Bounds = {
             "uid": way.uid(),
@@ -51,8 +52,10 @@ class Jail:
             "threads": limits.threads if way.program else None,
         }
         settings: dict[str, Any] = {"role": role, "channel": theirs.fileno(), "bounds": bounds}
-        with theirs:
+        with theirs, contextlib.ExitStack() as undo:
+            undo.callback(ours.close)
             self._process = self._start(way, role, limits, settings, theirs.fileno())
+            undo.pop_all()
         self.channel = Channel(ours)
 
     def _start(
@@ -100,12 +103,13 @@ class Jail:
     def ready(self, seconds: float) -> bool:
         """Wait until it has bound itself; False if it ends or so much time passes before that."""
         last = time.monotonic() + seconds
-        while not self.channel.closed and (left := last - time.monotonic()) > 0:
+        while not self._ready and not self.channel.closed and (left := last - time.monotonic()) > 0:
             frame = self.channel.frame()
             if frame is not None:
-                return frame[0] == READY
+                self._ready = frame[0] == READY
+                break
             exchange([self.channel], left)
-        return False
+        return self._ready
 
     @property
     def meter(self) -> Meter:

@@ -28,7 +28,7 @@ def open_way(isolation: str) -> Way:
         Infrastructure: This machine cannot isolate; says what to install.
     """
     if isolation == "bubblewrap":
-        return _bubblewrap()
+        return _bubblewrap(tuple(candidates()))
     if isolation != "none":
         raise BadInput(f"sandbox: isolation {isolation!r} is unknown: use bubblewrap or none")
     if os.geteuid() == 0:
@@ -48,8 +48,7 @@ def candidates() -> list[str]:
 
 
 @functools.cache
-def _bubblewrap() -> Way:
-    programs = candidates()
+def _bubblewrap(programs: tuple[str, ...]) -> Way:
     if not programs:
         raise Infrastructure(f"sandbox: no bubblewrap found: {INSTALL}")
     ways = [Way(program, drops) for program in programs for drops in _identities()]

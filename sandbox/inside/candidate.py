@@ -166,6 +166,7 @@ class Program:
         return {
             "kind": encoder.add(type(error)),
             "arguments": encoder.add(arguments),
+            "name": type(error).__name__,
             "text": text,
             "object": self._number(error),
         }
@@ -231,6 +232,8 @@ def _perform(
         return next(
             plain(target) for base, plain in _PLAIN_BASES.items() if isinstance(target, base)
         )
+    if do == "call":
+        return getattr(target, name)(*arguments, **keywords)
     if name == "__call__":
         return target(*arguments, **keywords)
     if name in _CONVERSIONS:
