@@ -11,8 +11,8 @@ import attrs
 from ..eventlog.log import EventLog, Recorded
 from .telling import tell
 
-_WORLD: Final = ("ModelReplied", "ExecutionFinished", "TextEmbedded")
-_ANSWERS: Final = ("text", "text_blob", "score", "trajectory", "vector")
+_WORLD: Final = ("ModelReplied", "PassagesFound", "ExecutionFinished", "TextEmbedded")
+_ANSWERS: Final = ("text", "text_blob", "passages", "score", "trajectory", "vector")
 
 Pair = tuple[Recorded | None, Recorded | None]
 """The same place of two runs; None where one has nothing there."""

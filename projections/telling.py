@@ -39,7 +39,13 @@ def tell(event: ev.Event) -> str:
         case ev.TextEmbedded():
             return f"text {event.text[:12]} embedded in {event.dimensions} dimensions"
         case ev.ExecutionFinished():
-            return f"team ran on {event.task} with {_injected(event.supplied)}: {event.score:.2f}"
+            why = event.grading.get("reason")
+            return (
+                f"team ran on {event.task} with {_injected(event.supplied)}: {event.score:.2f}"
+                f"{f' ({why})' if why else ''}"
+            )
+        case ev.PassagesFound():
+            return f"searched for {_quoted(event.query)}"
         case ev.MemoriesRetrieved():
             return f"retrieval for {event.role}: {_candidates(event.candidates)}"
         case ev.SelectionDecided():

@@ -11,7 +11,7 @@ from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.log import EventLog, Recorded
 from .journal import Journal, Observation
-from .models.base import Model, ModelCall, Parallel, Reply, complete_all
+from .models.base import Model, ModelCall, Reply, at_once, complete_all
 from .models.cards import clean
 
 INLINE_BYTES = 1024
@@ -55,7 +55,7 @@ class Gateway:
     def complete_all(self, questions: Sequence[Question], *, cause: str) -> list[Answered]:
         """The answers to questions that do not depend on each other, recorded in their order.
 
-        At the first that is not recorded, a model that can is asked it and all after it at once.
+        At one that is not recorded, a model that can is asked it and those after it at once.
 
         Raises:
             Infrastructure: the model cannot answer at all.
@@ -65,9 +65,9 @@ class Gateway:
         def fetched(number: int) -> Reply:
             if number not in replies:
                 assert self._model is not None
-                calls = [question.call for question in questions[number:]]
-                if not isinstance(self._model, Parallel):
-                    calls = calls[:1]  # what is answered in turn is recorded in turn
+                # No more than are asked at once, so that what is answered in turn is recorded in turn.
+                upto = number + at_once(self._model)
+                calls = [question.call for question in questions[number:upto]]
                 replies.update(enumerate(complete_all(self._model, calls), start=number))
             return replies[number]
 

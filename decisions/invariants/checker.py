@@ -91,7 +91,7 @@ class Invariants:
         direct = self._direct.get(recorded.type)
         if direct is not None:
             direct(recorded, recorded.event)
-        elif recorded.type != "TextEmbedded":
+        elif recorded.type not in ("TextEmbedded", "PassagesFound"):
             self._follow(recorded)
             self._count(recorded)
 

@@ -88,7 +88,8 @@ def _file(path: Path) -> ModuleType:
 
 
 def _made(found: object, spec: str) -> Host:
-    made = found if hasattr(found, "play") or not callable(found) else found()
+    ready = hasattr(found, "play") and not isinstance(found, type)
+    made = found() if callable(found) and not ready else found
     if not all(hasattr(made, each) for each in ("name", "roles", "facts", "play")):
         raise BadInput(
             f"host {spec}: {type(made).__name__} is no host; it needs name, roles, facts and play"
