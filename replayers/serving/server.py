@@ -119,6 +119,7 @@ class _Handler(BaseHTTPRequestHandler):
     """One request. Connections are not kept, so that a closed one means a client that is gone."""
 
     service: Server
+    content = b""
     timeout = 60.0  # of a client that stops in the middle of a request
 
     def do_GET(self) -> None:
@@ -139,6 +140,8 @@ class _Handler(BaseHTTPRequestHandler):
     def _serve(self, routes: dict[str, Callable[..., None]]) -> None:
         try:
             self._require_local()
+            if self.command == "POST":
+                self.content = self._body()  # also where it is refused: else the refusal is lost
             path = self.path.partition("?")[0]
             for pattern, answer in routes.items():
                 if found := re.fullmatch(pattern, path):
@@ -161,7 +164,7 @@ class _Handler(BaseHTTPRequestHandler):
         self._send(200, chat.models())
 
     def _chat(self, run: str, role: str) -> None:
-        request = chat.read_request(self._body())
+        request = chat.read_request(self.content)
         spoken = self._ask(Call(run=run, role=role, gone=self._gone, request=request))
         headers = {"X-Discernmem-Overridden": ", ".join(request.overridden)}
         if request.stream:
@@ -200,7 +203,7 @@ class _Handler(BaseHTTPRequestHandler):
         return self.rfile.read(int(length))
 
     def _text(self, name: str) -> str:
-        found = chat.read_object(self._body()).get(name)
+        found = chat.read_object(self.content).get(name)
         if not isinstance(found, str):
             raise NotServed(400, f'the body must be {{"{name}": "…"}}')
         return found

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
+import subprocess
 import sys
 import threading
 from collections.abc import Callable, Mapping, Sequence
-from concurrent.futures import Future
+from concurrent.futures import Future, wait
 from pathlib import Path
 from typing import Any
 
@@ -17,6 +18,7 @@ from discernmem.replayers.hosts.base import Played, Spoken, Turn
 from discernmem.replayers.models.base import ModelCall, Reply
 from discernmem.replayers.serving.files import parse_gateway
 from discernmem.replayers.serving.host import GatewayHost
+from discernmem.replayers.session import start
 from discernmem.replayers.world import World
 
 TEAMS = Path(__file__).parent.parent / "replayers" / "serving" / "teams"
@@ -129,3 +131,28 @@ def drive(host: GatewayHost, stage: Any, driver: Callable[[str], None], folder: 
         threading.Thread(target=play, daemon=True).start()
         driver(url)
         return played.result(timeout=60)
+
+
+def record_driven(log: Path, world: World, *driver: str | Path) -> None:
+    """Record a run in a thread while a driver, given the address too, fetches its work."""
+    host = world.host
+    assert isinstance(host, GatewayHost)
+    recorded: Future[None] = Future()
+
+    def record() -> None:
+        try:
+            recorded.set_result(start(log, world))
+        except BaseException as error:
+            recorded.set_exception(error)
+
+    with host.serving() as url:
+        process = subprocess.Popen([*driver, url])
+        try:
+            threading.Thread(target=record, daemon=True).start()
+            while not recorded.done():
+                wait([recorded], timeout=0.05)
+                assert not process.poll(), "the driver failed"
+        finally:
+            process.kill()
+            process.wait()
+    recorded.result()

@@ -14,7 +14,7 @@ from urllib.parse import urlsplit
 
 import httpx
 import pytest
-from gateways import TEAMS, Echo, drive, gateway_host, team_world
+from gateways import TEAMS, Echo, drive, gateway_host, record_driven, team_world
 from processes import story
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
@@ -36,11 +36,8 @@ def driver(url: str, *arguments: str) -> Iterator[subprocess.Popen[bytes]]:
         process.wait()
 
 
-def record_driven(folder: Path, log: Path) -> None:
-    host = gateway_host()
-    world = team_world(folder, host)
-    with host.serving() as url, driver(url):
-        start(log, world)
+def record(folder: Path, log: Path) -> None:
+    record_driven(log, team_world(folder, gateway_host()), sys.executable, TEAMS / "driver.py")
 
 
 def chat(url: str, text: str, **more: object) -> httpx.Response:
@@ -58,7 +55,7 @@ def act(url: str, run: str, text: str) -> httpx.Response:
 
 def test_a_driven_run_is_recorded_verified_and_replayed(tmp_path: Path) -> None:
     log = tmp_path / "run.db"
-    record_driven(tmp_path, log)
+    record(tmp_path, log)
     assert verify_run(log).ok
     assert replay_offline(log).finished
 
@@ -73,7 +70,7 @@ def test_a_driver_learns_that_the_run_is_finished(tmp_path: Path) -> None:
 
 def test_after_a_driver_was_killed_another_begins_the_pass_anew(tmp_path: Path) -> None:
     whole, log = tmp_path / "whole.db", tmp_path / "run.db"
-    record_driven(tmp_path, whole)
+    record(tmp_path, whole)
 
     host = gateway_host()
     world = team_world(tmp_path, host)
@@ -98,7 +95,7 @@ def test_after_the_run_itself_was_stopped_a_driver_gets_the_open_task_again(
     tmp_path: Path,
 ) -> None:
     whole, log = tmp_path / "whole.db", tmp_path / "run.db"
-    record_driven(tmp_path, whole)
+    record(tmp_path, whole)
 
     host = gateway_host()
     world = team_world(tmp_path, host)
