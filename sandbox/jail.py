@@ -19,7 +19,8 @@ from .channel import Channel, exchange
 from .inside.confine import Bounds
 from .inside.frames import READY
 from .limits import Limits
-from .meter import Meter, innermost
+from .meter import Meter
+from .processes import children, innermost, kill_child
 
 Role = Literal["probe", "candidate", "tests"]
 
@@ -43,6 +44,7 @@ class Jail:
         self._folder: tempfile.TemporaryDirectory[str] | None = None
         self._meter: Meter | None = None
         self._ready = False
+        self._isolated = bool(way.program)
         ours, theirs = socket.socketpair()
         bounds: Bounds = {
             "uid": way.uid(),
@@ -115,7 +117,8 @@ class Jail:
     def meter(self) -> Meter:
         """What it uses; only once it is ready."""
         if self._meter is None:
-            self._meter = Meter(innermost(self._process.pid))
+            pid = self._process.pid
+            self._meter = Meter(innermost(pid) if self._isolated else pid)
         return self._meter
 
     def complaint(self) -> str:
@@ -147,10 +150,14 @@ class Jail:
             self._folder.cleanup()
 
     def _kill(self) -> None:
-        # bubblewrap and the first process of the jail are one group; with the latter all go.
-        with contextlib.suppress(ProcessLookupError):
-            if self._process.returncode is None:
-                os.killpg(self._process.pid, signal.SIGKILL)
+        """End the first process inside: all others go with it, and bubblewrap leaves after them."""
+        if self._process.poll() is None and self._isolated:
+            for pid in children(self._process.pid):
+                kill_child(pid, self._process.pid)
+            with contextlib.suppress(subprocess.TimeoutExpired):
+                self._process.wait(10)
+        if self._process.poll() is None:
+            os.killpg(self._process.pid, signal.SIGKILL)
         self._process.wait()
 
 

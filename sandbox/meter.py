@@ -6,6 +6,8 @@ import os
 import time
 from pathlib import Path
 
+from .processes import stat
+
 _TICK = 1 / os.sysconf("SC_CLK_TCK")
 
 
@@ -31,7 +33,7 @@ class Meter:
     def sample(self, *, owed: bool) -> None:
         """Look again; what happened since the last look counts as blocked only if it was owed."""
         try:
-            fields = _stat(self._process)
+            fields = stat(self._process)
             cpu = (int(fields[11]) + int(fields[12])) * _TICK
             active, held = self._threads()
         except (OSError, ValueError, IndexError):
@@ -47,39 +49,10 @@ class Meter:
         """Seconds the threads ran or waited to run; whether one of them could run right now."""
         active, held = 0.0, False
         for thread in (self._process / "task").iterdir():
-            held = held or _stat(thread)[0] in ("R", "D")
+            held = held or stat(thread)[0] in ("R", "D")
             try:
                 ran, waited, *_ = (thread / "schedstat").read_text().split()
             except FileNotFoundError:
                 continue  # a kernel without it: the ticks of the whole process have to do
             active += (int(ran) + int(waited)) / 1e9
         return active, held
-
-
-def _stat(process: Path) -> list[str]:
-    """The fields of a stat file from the state on; the name before them may hold anything."""
-    return (process / "stat").read_text(errors="replace").rpartition(")")[2].split()
-
-
-def innermost(pid: int) -> int:
-    """The last of a chain of processes, each the only child of the one before."""
-    while children := _children(pid):
-        pid = children[0]
-    return pid
-
-
-def _children(pid: int) -> list[int]:
-    try:
-        return [
-            int(child) for child in Path(f"/proc/{pid}/task/{pid}/children").read_text().split()
-        ]
-    except OSError:
-        pass
-    found = []
-    for name in os.listdir("/proc"):
-        try:
-            if name.isdigit() and _stat(Path(f"/proc/{name}"))[1] == str(pid):
-                found.append(int(name))
-        except OSError:
-            continue
-    return found
