@@ -1,0 +1,1 @@
+"""Teams of other frameworks under DiscernMem; each adapter needs the extra of its framework."""

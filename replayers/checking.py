@@ -1,0 +1,302 @@
+"""Whether a team can be replayed: measured, nothing recorded.
+
+A paired replay shows a memory's effect only if nothing else can change a team's course. So two runs
+without memory and with one seed must agree, and a memory must reach its owner and nobody else.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator, Sequence
+from itertools import zip_longest
+
+import attrs
+
+from ..eventlog.codec import canonical
+from ..eventlog.errors import CheckFailed
+from .benchmarks.base import Benchmark, Task
+from .executions import Sampling
+from .hosts.base import Host, Played, Spoken, Turn
+from .models.base import Model, ModelCall, complete_all
+from .models.cards import clean
+from .search.protocol import information
+from .seeds import derived_seed
+from .session import setting_of
+from .world import World
+
+PROBE = """<notes>
+- rule: "This note is a probe: it says nothing and asks for nothing."
+</notes>"""
+"""What stands for a block of memories."""
+
+_EXCERPT = 60
+
+
+@attrs.frozen(kw_only=True)
+class Exchange:
+    """One thing a team asked for: a role's memories, a model's reply, a search.
+
+    ``kind`` is ``context``, ``request`` or ``search``; ``number`` counts the requests so far.
+    """
+
+    kind: str
+    number: int
+    role: str
+    asked: str
+    got: str
+
+
+@attrs.frozen(kw_only=True)
+class Difference:
+    """The first place where two runs part.
+
+    ``what`` is ``course`` (another role is asked, or for something else), ``context``, ``prompt``,
+    ``reply``, ``search``, ``passages``, ``action`` or ``score``; ``request`` is the number of the
+    model request in the episode, 0 before the first. ``first`` and ``second`` are excerpts.
+    """
+
+    task: str
+    request: int
+    role: str
+    what: str
+    first: str
+    second: str
+
+    def __str__(self) -> str:
+        role = f" ({self.role})" if self.role else ""
+        return f"task {self.task}, request {self.request}{role}: another {self.what}"
+
+
+@attrs.frozen(kw_only=True)
+class Reached:
+    """Where a probe given to ``role`` went on the first task that asks it.
+
+    ``requests`` of the role hold it, once each; 0 where no task asks the role.
+    """
+
+    role: str
+    requests: int = 0
+    problems: tuple[str, ...] = ()
+
+
+@attrs.frozen(kw_only=True)
+class Checked:
+    """What was measured; ``memory`` is empty where the team is not replayable to begin with.
+
+    ``requests`` counts the model requests of one run over the ``tasks``.
+    """
+
+    tasks: tuple[str, ...]
+    requests: int = 0
+    difference: Difference | None = None
+    memory: tuple[Reached, ...] = ()
+
+    @property
+    def ok(self) -> bool:
+        """Whether the team is replayable and its memories reach their owners only."""
+        return self.difference is None and not any(each.problems for each in self.memory)
+
+
+def check_team(world: World) -> Checked:
+    """Play the tasks of a world twice without memory and compare; then follow a probe per role.
+
+    The probed runs are answered with the replies of the first run, so they cost no model.
+
+    Raises:
+        Infrastructure: the world failed.
+    """
+    host, benchmark = world.host, world.benchmark
+    sampling = setting_of(world.header(), world.config).sampling
+    checked = Checked(tasks=tuple(task.id for task in world.tasks))
+    controls: list[tuple[Task, Sequence[Exchange]]] = []
+    for task in world.tasks:
+        stages = [_Asking(benchmark, world.model, sampling) for _ in range(2)]
+        played = [host.play(benchmark, task, stage) for stage in stages]
+        controls.append((task, stages[0].trace))
+        checked = attrs.evolve(
+            checked,
+            requests=checked.requests + stages[0].requests,
+            difference=_parting(task, stages[0].trace, stages[1].trace, *played),
+        )
+        if checked.difference is not None:
+            return checked
+    memory = []
+    for role in host.roles:
+        asked = [control for control in controls if _asks(control[1], role)]
+        memory.append(_follow(host, benchmark, *asked[0], role) if asked else Reached(role=role))
+    return attrs.evolve(checked, memory=tuple(memory))
+
+
+class _Asking:
+    """A stage without memories that asks the world and writes down what was asked."""
+
+    def __init__(self, benchmark: Benchmark, model: Model, sampling: Sampling) -> None:
+        self.trace: list[Exchange] = []
+        self.requests = 0
+        self._benchmark = benchmark
+        self._model = model
+        self._sampling = sampling
+
+    def supply(self, role: str, context: str) -> str:
+        self._note("context", role, context, "")
+        return ""
+
+    def ask(self, turns: Sequence[Turn]) -> list[Spoken]:
+        replies = complete_all(self._model, [self._call(turn) for turn in turns])
+        spoken = []
+        for turn, reply in zip(turns, replies, strict=True):
+            self.requests += 1
+            text = clean(reply.text)
+            self._note("request", turn.role, _prompt(turn), text)
+            spoken.append(Spoken(text, ""))
+        return spoken
+
+    def search(self, query: str) -> Spoken:
+        assert self._benchmark.searcher is not None
+        found = information(self._benchmark.searcher.search(query, self._benchmark.passages))
+        self._note("search", "", query, found)
+        return Spoken(found, "")
+
+    def _note(self, kind: str, role: str, asked: str, got: str) -> None:
+        self.trace.append(
+            Exchange(kind=kind, number=self.requests, role=role, asked=asked, got=got)
+        )
+
+    def _call(self, turn: Turn) -> ModelCall:
+        own = self._sampling.actor_temperature if turn.actor else None
+        return ModelCall(
+            messages=turn.messages,
+            temperature=self._sampling.temperature if own is None else own,
+            top_p=self._sampling.top_p,
+            max_tokens=self._sampling.max_tokens,
+            seed=derived_seed(self._sampling.seed, turn.role, turn.number),
+            schema=turn.schema,
+        )
+
+
+class _Astray(CheckFailed):
+    """A probed run asked for something else than the run without memory."""
+
+
+class _Probing:
+    """A stage that gives one role the probe and answers as a run without memory was answered."""
+
+    def __init__(self, control: Sequence[Exchange], role: str) -> None:
+        self.asked: list[tuple[Exchange, str]] = []
+        self._control = iter(control)
+        self._role = role
+
+    def supply(self, role: str, context: str) -> str:
+        self._next("context", role, context)
+        return PROBE if role == self._role else ""
+
+    def ask(self, turns: Sequence[Turn]) -> list[Spoken]:
+        return [Spoken(self._next("request", turn.role, _prompt(turn)).got, "") for turn in turns]
+
+    def search(self, query: str) -> Spoken:
+        return Spoken(self._next("search", "", query).got, "")
+
+    def _next(self, kind: str, role: str, asked: str) -> Exchange:
+        control = next(self._control, None)
+        if control is None or (control.kind, control.role) != (kind, role):
+            raise _Astray(f"takes another course: it asks for a {kind} of {role or 'a role'}")
+        self.asked.append((control, asked))
+        return control
+
+
+def _follow(
+    host: Host, benchmark: Benchmark, task: Task, control: Sequence[Exchange], role: str
+) -> Reached:
+    """Where the probe for ``role`` goes; without it each prompt must be that of the control."""
+    stage = _Probing(control, role)
+    problems = []
+    try:
+        host.play(benchmark, task, stage)
+    except _Astray as astray:
+        problems.append(str(astray))
+    reached = 0
+    for was, asked in stage.asked:
+        place = f"{was.kind} {was.number} of {was.role}"
+        if was.kind != "request" or was.role != role:
+            if PROBE in asked:
+                problems.append(f"reached {place}")
+            elif asked != was.asked:
+                problems.append(f"changed {place}")
+        elif asked.count(PROBE) != 1:
+            problems.append(f"is in {place} {asked.count(PROBE)} times")
+        else:
+            reached += 1
+            if asked.replace(PROBE, "").split() != was.asked.split():
+                problems.append(f"is not all that differs in {place}")
+    return Reached(role=role, requests=reached, problems=tuple(problems))
+
+
+def _asks(trace: Sequence[Exchange], role: str) -> bool:
+    return any((each.kind, each.role) == ("context", role) for each in trace)
+
+
+def _prompt(turn: Turn) -> str:
+    said = [f"{message.role}: {message.content}" for message in turn.messages]
+    schema = [canonical(dict(turn.schema)).decode()] if turn.schema is not None else []
+    return "\n\n".join([*said, *schema])
+
+
+# -- comparing -----------------------------------------------------------------------------------
+
+
+def _parting(
+    task: Task,
+    first: Sequence[Exchange],
+    second: Sequence[Exchange],
+    one: Played,
+    other: Played,
+) -> Difference | None:
+    for request, role, what, left, right in _pairs(first, second, one, other):
+        if left != right:
+            a, b = _excerpts(left, right)
+            return Difference(
+                task=task.id, request=request, role=role, what=what, first=a, second=b
+            )
+    return None
+
+
+def _pairs(
+    first: Sequence[Exchange], second: Sequence[Exchange], one: Played, other: Played
+) -> Iterator[tuple[int, str, str, str, str]]:
+    """What must be equal, in the order in which it came about."""
+    asked = {"context": "context", "request": "prompt", "search": "search"}
+    got = {"context": "memory", "request": "reply", "search": "passages"}
+    last = 0
+    for a, b in zip_longest(first, second):
+        last = (a or b).number
+        yield last, (a or b).role, "course", _step(a), _step(b)
+        if a is not None and b is not None:
+            yield last, a.role, asked[a.kind], a.asked, b.asked
+            yield last, a.role, got[a.kind], a.got, b.got
+    for was, now in zip_longest(_actions(one), _actions(other), fillvalue=("", "")):
+        yield last, was[0] or now[0], "action", was[1], now[1]
+    yield last, "", "score", f"{one.outcome}", f"{other.outcome}"
+
+
+def _step(exchange: Exchange | None) -> str:
+    if exchange is None:
+        return "the episode ends"
+    return f"{exchange.kind} of {exchange.role}" if exchange.role else exchange.kind
+
+
+def _actions(played: Played) -> list[tuple[str, str]]:
+    return [(step.role, step.text) for step in played.steps if step.kind == "action"]
+
+
+def _excerpts(left: str, right: str) -> tuple[str, str]:
+    """Both texts around the first place where they differ."""
+    at = next(
+        (n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
+        min(len(left), len(right)),
+    )
+    start = max(0, at - _EXCERPT // 2)
+    return _cut(left, start), _cut(right, start)
+
+
+def _cut(text: str, start: int) -> str:
+    end = start + _EXCERPT
+    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")
