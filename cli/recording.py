@@ -77,6 +77,12 @@ def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
     help="Of the roles a host calls actors, default that of all.",
 )
 @click.option("--no-reuse", "no_reuse", is_flag=True, help="Run equal executions anew.")
+@click.option(
+    "--unsafe-no-sandbox",
+    "unsafe",
+    is_flag=True,
+    help="Run model-written code as yourself, without any isolation; never as root.",
+)
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Any other value.")
 @click.option(
     "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
@@ -89,6 +95,7 @@ def run(
     config_file: Path | None,
     pairs: Sequence[str],
     no_reuse: bool,
+    unsafe: bool,
     dump_states: Path | None,
     until: int | None,
     dry_run: bool,
@@ -101,6 +108,8 @@ def run(
     given = {key.replace("__", "."): value for key, value in options.items() if value is not None}
     if no_reuse:
         given["reuse"] = False
+    if unsafe:
+        given["benchmark.sandbox"] = "none"
     table = with_options(table, {**given, **parse_pairs(pairs)})
     config = parse_config(table, str(config_file) if config_file else "options")
     if dry_run:
