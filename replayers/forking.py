@@ -75,7 +75,7 @@ def fork(
         with copy_prefix(origin, position, path, Draft(event=forked, actor="fork")) as log:
             if begin is not None:
                 begin(world, branch.at)
-            return go_on(log, world, forked, origin=Origin(origin), until=until, each=each)
+            return go_on(log, world, forked, sources=(Origin(origin),), until=until, each=each)
 
 
 def _forked(

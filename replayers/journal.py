@@ -4,14 +4,14 @@ The cycle asks the journal for every observation and hands it every conclusion. 
 is recorded under the same request is served from the log; only a miss asks the world, and the
 answer is on disk before the cycle sees it. A conclusion is compared with the next recorded one and
 appended only past the end. Live runs, resuming after a crash and offline replay are this one
-mechanism with the world allowed or refused; a fork has one more place to look before the world, the
-log it comes from.
+mechanism with the world allowed or refused; a fork and a sweep have more places to look before the
+world, the log they come from or those of their sister runs.
 """
 
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Callable, Iterable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from typing import Any, NoReturn
 
 import attrs
@@ -22,7 +22,7 @@ from ..eventlog.codec import encode
 from ..eventlog.errors import CheckFailed
 from ..eventlog.log import Draft, EventLog, Recorded
 from ..projections import state as states
-from .origin import Origin
+from .origin import Source
 
 _CHECKED = (*ev.DERIVED, "MemoryOverridden")
 """What a run must come to in the recorded order: its conclusions, and what people decided."""
@@ -78,13 +78,13 @@ class Journal:
         after: position up to which the log is already accounted for.
         offline: refuse the world.
         reuse: serve an equal execution from an earlier one; off, every execution is made anew.
-        origin: the log this one was forked from, asked before the world.
+        sources: other logs that are asked in turn before the world.
         actor: component and version recorded as the author of new events.
 
     Attributes:
         confirmed: conclusions that were recorded already.
         asked: answers of the world by type of event.
-        served: answers taken over from the origin by type of event.
+        served: answers taken over from the sources by type of event.
     """
 
     def __init__(
@@ -95,7 +95,7 @@ class Journal:
         after: int = 0,
         offline: bool = False,
         reuse: bool = True,
-        origin: Origin | None = None,
+        sources: Sequence[Source] = (),
         actor: str = "cycle",
     ) -> None:
         self.log = log
@@ -106,7 +106,7 @@ class Journal:
         self.asked: Counter[str] = Counter()
         self.served: Counter[str] = Counter()
         self.task_index: int | None = None
-        self._origin = origin
+        self._sources = tuple(sources)
         self._actor = actor
         self._expected = log.head().position
         self._recorded: Iterator[Recorded] = log.read(after=after, types=_CHECKED)
@@ -142,8 +142,8 @@ class Journal:
             what: the thing asked for, in words, for the message when it is missing.
             stream: the stream to look in when it is not the request's own.
             repeats: whether, without reuse, asking again means answering again.
-            at_hand: asking costs nothing and ``request`` does not cover the answer, so that the
-                origin of a fork may hold another one under the same name.
+            at_hand: asking costs nothing and ``request`` does not cover the answer, so that a
+                source may hold another one under the same name.
 
         Raises:
             Divergence: offline and not recorded, while conclusions are still to come.
@@ -152,10 +152,8 @@ class Journal:
         stream = stream or f"request:{request}"
         occurrence = self._occurrence(stream) if repeats and not self.reuse else 1
         recorded = self.log.find(stream, occurrence)
-        if recorded is None and self._origin is not None and not at_hand:
-            # Without reuse nobody knows yet which of several answers an execution is made of.
-            answers = self._origin.answers(stream, occurrence, self.log, whole=self.reuse)
-            recorded = self._take_over(answers, cause)
+        if recorded is None and not at_hand:
+            recorded = self._from_sources(stream, occurrence, cause)
         if recorded is None:
             if self.offline:
                 self._miss(request, what)
@@ -165,15 +163,20 @@ class Journal:
         self.state = states.evolve(self.state, recorded)
         return recorded
 
-    def _take_over(self, answers: Iterable[Recorded], cause: str | None) -> Recorded | None:
-        """Record what the origin holds: an answer, after those it is made of."""
+    def _from_sources(self, stream: str, occurrence: int, cause: str | None) -> Recorded | None:
+        """Record what the first source that has it holds: an answer, after those it is made of."""
         recorded = None
-        for answer in answers:
-            assert self._origin is not None
-            recorded = self._append(
-                answer.event, cause, self._origin.blobs(answer), actor=answer.actor
-            )
-            self.served[recorded.type] += 1
+        for source in self._sources:
+            # Without reuse nobody knows yet which of several answers an execution is made of.
+            for answer in source.answers(stream, occurrence, self.log, whole=self.reuse):
+                recorded = self._record(answer, source.blobs(answer), cause)
+            if recorded is not None:
+                return recorded
+        return None
+
+    def _record(self, answer: Recorded, blobs: tuple[bytes, ...], cause: str | None) -> Recorded:
+        recorded = self._append(answer.event, cause, blobs, actor=answer.actor)
+        self.served[recorded.type] += 1
         return recorded
 
     def _miss(self, request: str, what: str) -> NoReturn:
@@ -226,15 +229,14 @@ class Journal:
             yield recorded
 
     def inherited_overrides(self, index: int) -> Iterator[Recorded]:
-        """What was decided in the origin just before task ``index``; nothing if that has begun."""
-        if self._origin is not None and self.log.find(f"task:{index}") is None:
-            yield from self._origin.overrides(index)
+        """What was decided in a source just before task ``index``; nothing if that has begun."""
+        if self.log.find(f"task:{index}") is None:
+            for source in self._sources:
+                yield from source.overrides(index)
 
     def take_over(self, override: Recorded) -> Recorded:
-        """Record a decision of the origin as one of this log."""
-        recorded = self._take_over([override], override.causation_id)
-        assert recorded is not None
-        return recorded
+        """Record a decision of a source as one of this log."""
+        return self._record(override, (), override.causation_id)
 
     def _take(self) -> Recorded | None:
         """The next recorded conclusion or decision."""

@@ -1,10 +1,11 @@
-"""The log a fork comes from: what it holds need not be asked again."""
+"""Logs that are asked before the world: what they hold need not be asked again."""
 
 from __future__ import annotations
 
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from typing import ClassVar
 
 import attrs
 import orjson
@@ -17,31 +18,88 @@ from ..eventlog.log import EventLog, Recorded
 
 
 @attrs.frozen
-class Origin:
-    """A log, open to read, whose observations another one may take over.
+class Source:
+    """A log, open to read, of another run in a world that may answer the same.
 
-    Both have the same run name, so what is taken over keeps its id.
+    An equal request has an equal answer, so replies, embeddings and passages are taken over. An
+    execution cites its replies by ids that are made of the run's name: it is made anew, from the
+    replies that are taken over.
     """
 
     log: EventLog
 
+    REMEDY: ClassVar[str] = "run verify, and restore the log or delete it to record it anew"
+
     def answers(
-        self, stream: str, occurrence: int, into: EventLog, *, whole: bool
+        self,
+        stream: str,
+        occurrence: int,
+        into: EventLog,  # noqa: ARG002
+        *,
+        whole: bool,  # noqa: ARG002
     ) -> tuple[Recorded, ...]:
         """The answer recorded at this place of a stream, after those it cites; () if there is none.
 
-        An execution is taken over with the replies that ``into`` does not have. If it is made of
-        others than ``into`` would give, or ``whole`` is false, it is not taken over: it is made
-        anew, from the replies that are.
+        Args:
+            stream: the stream of the request.
+            occurrence: which of its answers, from 1.
+            into: the log that takes over what is returned.
+            whole: whether an execution may be taken over with the replies that it is made of.
 
         Raises:
             LogError: what is to be taken over is damaged.
         """
         found = self.log.find(stream, occurrence)
-        if found is None:
+        if found is None or isinstance(found.event, ev.ExecutionFinished):
             return ()
-        if not isinstance(found.event, ev.ExecutionFinished):
-            return (self._intact(found),)
+        return (self._intact(found),)
+
+    def overrides(self, index: int) -> Iterator[Recorded]:  # noqa: ARG002
+        """What people decided there and holds here as well, just before task ``index``."""
+        yield from ()
+
+    def blobs(self, recorded: Recorded) -> tuple[bytes, ...]:
+        """The contents an event cites."""
+        cited = dict.fromkeys(citations(recorded.event).values())
+        return tuple(self.log.blob(sha256) for sha256 in cited)
+
+    def _intact(self, recorded: Recorded) -> Recorded:
+        """The event, proven to be the one that was recorded there."""
+        before = bytes.fromhex(self.log.head(recorded.position - 1).hash)
+        links = chain.links(citations(recorded.event).items())
+        if chain.link(before, recorded[:11], recorded.payload, links).hex() != recorded.hash:
+            raise LogError(
+                f"{self.log.path}: event {recorded.position} is not what was recorded there; "
+                f"{self.REMEDY}"
+            )
+        return recorded
+
+
+@attrs.frozen
+class Origin(Source):
+    """The log a fork comes from.
+
+    Both have the same run name, so what is taken over keeps its id and executions can be, too.
+    """
+
+    REMEDY: ClassVar[str] = (
+        "run verify, restore the log and resume the fork, or resume it with --no-origin"
+    )
+
+    def answers(
+        self, stream: str, occurrence: int, into: EventLog, *, whole: bool
+    ) -> tuple[Recorded, ...]:
+        """As `Source.answers`; an execution brings the replies that ``into`` does not have.
+
+        If it is made of others than ``into`` would give, or ``whole`` is false, it is not taken
+        over: it is made anew, from the replies that are.
+
+        Raises:
+            LogError: what is to be taken over is damaged.
+        """
+        found = self.log.find(stream, occurrence)
+        if found is None or not isinstance(found.event, ev.ExecutionFinished):
+            return Source.answers(self, stream, occurrence, into, whole=whole)
         if not whole:
             return ()
         missing: dict[str, Recorded] = {}
@@ -55,22 +113,6 @@ class Origin:
             if held is None:
                 missing[reply.event_id] = self._intact(reply)
         return (*missing.values(), self._intact(found))
-
-    def _intact(self, recorded: Recorded) -> Recorded:
-        """The event, proven to be the one that was recorded there."""
-        before = bytes.fromhex(self.log.head(recorded.position - 1).hash)
-        links = chain.links(citations(recorded.event).items())
-        if chain.link(before, recorded[:11], recorded.payload, links).hex() != recorded.hash:
-            raise LogError(
-                f"{self.log.path}: event {recorded.position} is not what was recorded there; run "
-                "verify, restore the log and resume the fork, or resume it with --no-origin"
-            )
-        return recorded
-
-    def blobs(self, recorded: Recorded) -> tuple[bytes, ...]:
-        """The contents an event cites."""
-        cited = dict.fromkeys(citations(recorded.event).values())
-        return tuple(self.log.blob(sha256) for sha256 in cited)
 
     def overrides(self, index: int) -> Iterator[Recorded]:
         """What people decided after the task before ``index`` and before it began."""

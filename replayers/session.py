@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Mapping, Sequence
 from contextlib import nullcontext
 from functools import partial
 from math import fsum
@@ -25,7 +25,7 @@ from .gateway import Gateway
 from .headers import differing_world, header_of
 from .journal import Journal
 from .models.base import Embedder
-from .origin import Origin, origin_of
+from .origin import Source, origin_of
 from .overriding import carry_out_overrides
 from .run import Run
 from .world import World, open_world, open_world_of
@@ -36,7 +36,7 @@ CATCH_UP_TASKS = 100
 
 @attrs.frozen(kw_only=True)
 class Done:
-    """What was done now: tasks completed, observations asked of the world and of an origin.
+    """What was done now: tasks completed, observations asked of the world and of other logs.
 
     ``asked`` and ``served`` count by type of event.
     """
@@ -77,11 +77,17 @@ def require_free(path: Path) -> None:
 
 
 def start(
-    path: Path, world: World, *, until: int | None = None, each: TaskDone | None = None
+    path: Path,
+    world: World,
+    *,
+    sources: Sequence[Source] = (),
+    until: int | None = None,
+    each: TaskDone | None = None,
 ) -> None:
     """Record a new run at ``path`` to its end, or up to task ``until``.
 
-    A log without any event, left by a start that was killed, is taken over.
+    What ``sources`` hold is not asked of the world. A log without any event, left by a start that
+    was killed, is taken over.
 
     Raises:
         BadInput: ``path`` holds a run already or cannot be created.
@@ -91,7 +97,7 @@ def start(
     require_free(path)
     with _empty_log(path, header.run) as log:
         log.append([Draft(event=header, actor="run")], expected=0)
-        go_on(log, world, header, until=until, each=each)
+        go_on(log, world, header, sources=sources, until=until, each=each)
 
 
 def _empty_log(path: Path, run: str) -> EventLog:
@@ -113,6 +119,7 @@ def resume(
     open_: Callable[[Config], World] | None = None,
     origin: Path | None = None,
     alone: bool = False,
+    sources: Sequence[Source] = (),
     begin: Callable[[World, int], None] | None = None,
     until: int | None = None,
     each: TaskDone | None = None,
@@ -127,6 +134,7 @@ def resume(
         open_: opens the world of a configuration, in place of the usual way.
         origin: where the log is now that this one was forked from, if it is a fork.
         alone: go on with a fork without its origin.
+        sources: more logs to ask before the world.
         begin: called with the world and the number of tasks done before.
         until: stop after this task; None goes on to the end of the stream.
         each: called after each task.
@@ -152,7 +160,8 @@ def resume(
             _require_same(path, header, world.header())
             if begin is not None:
                 begin(world, done)
-            return go_on(log, world, header, origin=source, until=until, each=each)
+            known = sources if source is None else (source, *sources)
+            return go_on(log, world, header, sources=known, until=until, each=each)
 
 
 def is_finished(log: EventLog) -> bool:
@@ -179,7 +188,7 @@ def go_on(
     world: World,
     header: ev.RunStarted,
     *,
-    origin: Origin | None = None,
+    sources: Sequence[Source] = (),
     until: int | None = None,
     each: TaskDone | None = None,
 ) -> Done:
@@ -189,7 +198,7 @@ def go_on(
         log: open to write.
         world: what is asked.
         header: the header the run goes on under.
-        origin: the log it was forked from, asked before the world.
+        sources: other logs that are asked in turn before the world.
         until: stop after this task; None goes on to the end of the stream.
         each: called after each task.
     """
@@ -201,7 +210,7 @@ def go_on(
             state=timeline.state(position),
             after=position,
             reuse=world.config.reuse,
-            origin=origin,
+            sources=sources,
         )
         setting = setting_of(header, world.config)
         gateway = Gateway(journal, header.model["fingerprint"], world.model)
