@@ -17,13 +17,19 @@ def worst_case(settings: Settings, roles: int) -> int:
     assessed = 1 + supplied if supplied else 0
     learning_from_uses = assessed + supplied * reuse_repair
     attached = 1 + reuse_repair
-    admitted = 2 * settings.n2 + settings.rounds * settings.candidates * settings.n2
+    admitted = 2 * settings.n2 + _candidates(settings) * settings.n2
     learning_from_experience = max(assessed, 1) + roles * max(attached, admitted)
     return 1 + max(learning_from_uses, learning_from_experience)
 
 
 def _reuse_repair(settings: Settings) -> int:
     """Replays of one repair: parent and nothing on the history, candidates on all of V."""
+    if not settings.validates_repairs:
+        return 0
     tried = settings.n1 + (settings.related_tries if settings.n2 else 0)
-    judged = settings.rounds * settings.candidates * (1 + settings.n1 + settings.n2)
-    return 2 * tried + judged
+    return 2 * tried + _candidates(settings) * (1 + settings.n1 + settings.n2)
+
+
+def _candidates(settings: Settings) -> int:
+    """Candidates of one repair that are replayed."""
+    return settings.rounds * settings.candidates if settings.validates_repairs else 0

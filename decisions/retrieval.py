@@ -14,7 +14,7 @@ import numpy as np
 import numpy.typing as npt
 
 from ..eventlog import events as ev
-from ..projections.store import Memory
+from ..projections.store import Memory, MemoryStore
 
 SIMILARITY_DECIMALS: Final = 6
 _SCALE: Final = 10.0**SIMILARITY_DECIMALS
@@ -31,7 +31,7 @@ def retrieve(
 
     Args:
         similarities: cosine by memory id, for each of ``memories``.
-        memories: the eligible memories of the role.
+        memories: the eligible memories, as `eligible` gives them.
         theta: least similarity, itself included.
         k: most memories.
 
@@ -50,6 +50,16 @@ def retrieve(
     )
 
 
+def eligible(store: MemoryStore, role: str, *, owned: bool) -> list[Memory]:
+    """The provisional and active memories that may be retrieved for a role, oldest first.
+
+    Only its own if ``owned``, else those of every role (App. C, without meta-memory).
+    """
+    if owned:
+        return store.eligible(role)
+    return [memory for memory in store.ordered() if memory.state != "inactive"]
+
+
 def inject(
     candidates: Sequence[ev.Candidate], selected: Collection[str], k_inj: int
 ) -> tuple[str, ...]:
@@ -60,6 +70,16 @@ def inject(
 def text_of(body: str, use_when: Sequence[str]) -> str:
     """The text a memory is found by: body and use conditions, one a line (Eq. 13)."""
     return _lines(body, *use_when)
+
+
+def observed(contexts: Sequence[str]) -> str:
+    """What the roles that received a memory had seen, as one text; of one role just that."""
+    return "\n\n".join(contexts)
+
+
+def receivers(roles: Sequence[str]) -> str:
+    """The roles that were given a memory, as decisions about it are told: mostly its owner."""
+    return " and ".join(roles)
 
 
 def query_for_related(

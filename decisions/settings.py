@@ -11,12 +11,31 @@ import attrs
 DECISION_VERSION: Final = "1"
 """Version of the rules and prompts in this folder; a log names the one it was decided with."""
 
+META_MEMORY: Final = "meta-memory"
+REPAIR_VALIDATION: Final = "repair-validation"
+ABLATIONS: Final = (META_MEMORY, REPAIR_VALIDATION)
+"""What a run can do without (App. C, ablation variants), in the order in which it is recorded."""
+
 _Validator = Callable[[Any, "attrs.Attribute[Any]", Any], None]
 
 
 def _number(value: object) -> object:
     """A whole number as float, so that ``0`` and ``0.0`` are one configuration, not two."""
     return float(value) if isinstance(value, int) and not isinstance(value, bool) else value
+
+
+def _in_order(value: object) -> object:
+    """Names of ablations each once and in their order, so that one set is one configuration."""
+    if not isinstance(value, list | tuple) or not all(name in ABLATIONS for name in value):
+        return value
+    return tuple(name for name in ABLATIONS if name in value)
+
+
+def _ablations(_: Any, attribute: attrs.Attribute[Any], value: Any) -> None:
+    if not isinstance(value, tuple) or not all(name in ABLATIONS for name in value):
+        raise ValueError(
+            f"{attribute.name} must be a list of {', '.join(ABLATIONS)} (got {value!r})"
+        )
 
 
 def _finite_in(low: float, high: float) -> _Validator:
@@ -67,6 +86,7 @@ class Settings:
         related_tries: nearest tasks examined for one that is not saturated; each costs replays, and
             the paper sets no bound.
         attempts: times the model is asked before a decision falls back.
+        without: what is left out, of `ABLATIONS`; nothing in a reference run.
 
     Raises:
         ValueError: a value is of the wrong type or out of its range.
@@ -85,3 +105,22 @@ class Settings:
     n2: int = _count(1)
     related_tries: int = _count(10)
     attempts: int = _count(3)
+    without: tuple[str, ...] = attrs.field(default=(), converter=_in_order, validator=_ablations)
+
+    @property
+    def uses_meta_memory(self) -> bool:
+        """Whether owner and conditions decide which rules a role is given and are shown with them.
+
+        If not, a rule of any role may reach any role, is found by its body alone and is shown
+        without its conditions. Either way effects are measured and attributed, and conditions and
+        states go on being learned.
+        """
+        return META_MEMORY not in self.without
+
+    @property
+    def validates_repairs(self) -> bool:
+        """Whether a repair's candidates are tried before one is committed.
+
+        If not, the first that can be made is committed as it is.
+        """
+        return REPAIR_VALIDATION not in self.without

@@ -120,6 +120,7 @@ class Config:
         """The configuration as the plain table it is read from and recorded as."""
         table = attrs.asdict(self, filter=lambda _, value: value is not None)
         table["benchmark"] = {"name": self.benchmark.name, **self.benchmark.options}
+        table["method"]["without"] = list(self.method.without)
         return table
 
 

@@ -32,7 +32,9 @@ def run_task(run: Run, run_id: str, index: int, task: Task | None) -> float:
     labels: set[ev.Label] = set()  # 5
     assessed: set[str] = set()
     for use in uses:  # 7
-        evidence = assess(run, use.memory, record, use.context, "reuse", use.cause)  # 8
+        evidence = assess(
+            run, use.memory, record, "reuse", use.cause, roles=use.roles, contexts=use.contexts
+        )  # 8
         labels.add(evidence.attribution.label)  # 9-10
         assessed.add(use.memory.id)
         learn_from(run, evidence)  # 11-14

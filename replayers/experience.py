@@ -12,8 +12,9 @@ from ..decisions.retrieval import query_for_calibration, retrieve, text_of
 from ..eventlog import events as ev
 from ..projections.history import TaskRecord
 from ..projections.store import Memory
+from .candidates import Trial
 from .executions import Execution
-from .repair import Trial, make_trial, repair_after_calibration
+from .repair import make_trial, repair_after_calibration
 from .reuse import Assessment, apply_lifecycle, assess, measure, record_effect
 from .run import Run
 from .showing import listed, show
@@ -166,7 +167,15 @@ def attach(
     if note:
         return None
     context = f"{run.text_of(task)}\n\n{proposal.text}"
-    return assess(run, memory, task, context, "attachment", attached.event_id)
+    return assess(
+        run,
+        memory,
+        task,
+        "attachment",
+        attached.event_id,
+        roles=(memory.owner,),
+        contexts=(context,),
+    )
 
 
 def admit(
@@ -206,7 +215,7 @@ def calibrate(run: Run, task: TaskRecord, memory: Memory, cause: str) -> None:
     trials: list[Trial] = []
     harmed: list[tuple[Trial, str]] = []
     for task_id in chosen:
-        trial = make_trial(run, memory, task_id, "calibration", drawn.event_id)
+        trial = make_trial(run, memory, (memory.owner,), task_id, "calibration", drawn.event_id)
         trials.append(trial)
         recorded, negative = _record(run, memory, trial, drawn.event_id)
         if negative:
@@ -219,7 +228,7 @@ def calibrate(run: Run, task: TaskRecord, memory: Memory, cause: str) -> None:
 
 def _record(run: Run, memory: Memory, trial: Trial, cause: str) -> tuple[str, bool]:
     pair = (trial.parent, trial.none)
-    measured = measure(run, memory, trial.task, "calibration", pair, cause)
+    measured = measure(run, memory, (memory.owner,), trial.task, "calibration", pair, cause)
     recorded = record_effect(
         run, measured, label="NONE", avoid=False, context=None, cause=measured.cause
     )

@@ -16,6 +16,7 @@ from ..decisions.attribution import (
 from ..decisions.boundary import may_generalise, new_avoid, new_uses, qualifying_positive
 from ..decisions.effects import enters_record, paired_effect, sign
 from ..decisions.lifecycle import transition
+from ..decisions.retrieval import observed, receivers
 from ..eventlog import events as ev
 from ..eventlog.codec import digest
 from ..projections.evidence import Effect
@@ -30,10 +31,11 @@ from .showing import shown
 class Measured:
     """The paired effect of a memory on a task and the two executions it comes from (Eq. 4).
 
-    ``cause`` is the id of the `EffectMeasured` event.
+    ``roles`` were given the memory; ``cause`` is the id of the `EffectMeasured` event.
     """
 
     memory: Memory
+    roles: tuple[str, ...]
     task: TaskRecord
     origin: ev.Origin
     with_memory: Execution
@@ -62,6 +64,7 @@ class Assessment:
 def measure(
     run: Run,
     memory: Memory,
+    roles: tuple[str, ...],
     task: TaskRecord,
     origin: ev.Origin,
     pair: tuple[Execution, Execution],
@@ -91,6 +94,7 @@ def measure(
     )
     return Measured(
         memory=memory,
+        roles=roles,
         task=task,
         origin=origin,
         with_memory=with_memory,
@@ -103,13 +107,23 @@ def measure(
 
 
 def assess(
-    run: Run, memory: Memory, task: TaskRecord, context: str, origin: ev.Origin, cause: str
+    run: Run,
+    memory: Memory,
+    task: TaskRecord,
+    origin: ev.Origin,
+    cause: str,
+    *,
+    roles: tuple[str, ...],
+    contexts: tuple[str, ...],
 ) -> Assessment:
-    """Replay ``task`` with only ``memory`` and with none, and attribute the difference (§3.2)."""
+    """Replay ``task`` with only ``memory`` and with none, and attribute the difference (§3.2).
+
+    ``roles`` are given the memory in the replay; ``contexts`` is what they had seen before.
+    """
     without = run.baseline(task.id, cause)
-    with_memory = run.replay(task.id, memory, cause)
-    measured = measure(run, memory, task, origin, (with_memory, without), cause)
-    scope, cause = _check_scope(run, memory, task, context, measured.cause)
+    with_memory = run.replay(task.id, memory, roles, cause)
+    measured = measure(run, memory, roles, task, origin, (with_memory, without), cause)
+    scope, cause = _check_scope(run, measured, contexts)
     diagnosis = None
     defect_supported = False
     if needs_diagnosis(measured.sign, scope):
@@ -127,7 +141,7 @@ def assess(
     )
     return Assessment(
         measured=measured,
-        context=context,
+        context=observed(contexts),
         scope=scope,
         diagnosis=diagnosis,
         attribution=attribution,
@@ -135,28 +149,27 @@ def assess(
     )
 
 
-def _check_scope(
-    run: Run, memory: Memory, task: TaskRecord, context: str, cause: str
-) -> tuple[Scope, str]:
+def _check_scope(run: Run, measured: Measured, contexts: tuple[str, ...]) -> tuple[Scope, str]:
+    memory, cause = measured.memory, measured.cause
     answer = run.decider.decide(
         llm.SCOPE,
         llm.ScopeFacts(
-            role=memory.owner,
-            contexts=(context,),
+            role=receivers(measured.roles),
+            contexts=contexts,
             body=memory.body,
             use_when=memory.use_texts,
             avoid_when=memory.avoid_texts,
         ),
-        role=memory.owner,
+        role=receivers(measured.roles),
         cause=cause,
     )
     scope = effective_scope(answer.value, memory.use_texts, memory.avoid_texts)
-    content = context.encode()
+    content = observed(contexts).encode()
     checked = run.emit(
         ev.ScopeChecked(
             memory=memory.id,
             version=memory.version,
-            task=task.id,
+            task=measured.task.id,
             context=ev.BlobRef(digest(content)),
             use=scope.use,
             avoid=scope.avoid,
@@ -174,7 +187,7 @@ def _check_scope(
 def _diagnose(run: Run, measured: Measured, cause: str) -> tuple[llm.Diagnosis, bool, str]:
     memory, task = measured.memory, measured.task
     facts = llm.DiagnosisFacts(
-        role=memory.owner,
+        role=receivers(measured.roles),
         task_text=run.text_of(task),
         body=memory.body,
         use_when=memory.use_texts,
@@ -184,7 +197,7 @@ def _diagnose(run: Run, measured: Measured, cause: str) -> tuple[llm.Diagnosis, 
         score_with=measured.with_memory.score,
         score_without=measured.without.score,
     )
-    answer = run.decider.decide(llm.DIAGNOSIS, facts, role=memory.owner, cause=cause)
+    answer = run.decider.decide(llm.DIAGNOSIS, facts, role=facts.role, cause=cause)
     found = answer.value
     holds, problem = supported(found.defect, found.description, found.cited, facts.displayed_ids)
     diagnosed = run.emit(

@@ -35,12 +35,14 @@ class Run:
     embeddings: Embeddings
     serialiser: Serialiser = attrs.field(init=False, factory=Serialiser)
     memory_neighbours: Neighbours = attrs.field(init=False)
+    body_neighbours: Neighbours = attrs.field(init=False)
     task_neighbours: Neighbours = attrs.field(init=False)
     asked: int = 0
     _baseline: Execution | None = None
 
     def __attrs_post_init__(self) -> None:
         self.memory_neighbours = Neighbours(self.embeddings)
+        self.body_neighbours = Neighbours(self.embeddings)
         self.task_neighbours = Neighbours(self.embeddings)
 
     @property
@@ -58,16 +60,20 @@ class Run:
         """Record a conclusion."""
         return self.journal.emit(event, cause=cause, blobs=blobs)
 
-    def replay(self, task: str, memory: Memory | None, cause: str) -> Execution:
-        """An execution with only ``memory``, or with none."""
+    def replay(self, task: str, memory: Memory, roles: Sequence[str], cause: str) -> Execution:
+        """An execution with only ``memory``, supplied to ``roles``."""
         self.asked += 1
-        supplied = {memory.owner: (memory,)} if memory else {}
-        return self.executions.replay(task, supplied, cause=cause)
+        return self.executions.replay(task, dict.fromkeys(roles, (memory,)), cause=cause)
+
+    def replay_without(self, task: str, cause: str) -> Execution:
+        """An execution with no memory."""
+        self.asked += 1
+        return self.executions.replay(task, {}, cause=cause)
 
     def baseline(self, task: str, cause: str) -> Execution:
         """The no-memory execution of the current task, shared by all its assessments."""
         if self._baseline is None:
-            self._baseline = self.replay(task, None, cause)
+            self._baseline = self.replay_without(task, cause)
         return self._baseline
 
     def source_execution(self, memory: Memory) -> Execution:
@@ -81,16 +87,24 @@ class Run:
         return self.journal.log.text(task.text)
 
     def similar_memories(
-        self, query: str, k: int, memories: Sequence[Memory], cause: str
+        self,
+        query: str,
+        k: int,
+        memories: Sequence[Memory],
+        cause: str,
+        *,
+        bodies_alone: bool = False,
     ) -> dict[str, float]:
-        """Cosines of ``query`` with the nearest of ``memories``, by memory id."""
-        near = self.memory_neighbours.similarities(
-            query,
-            k,
-            {memory.number: text_of(memory.body, memory.use_texts) for memory in memories},
-            lambda text: text,
-            cause=cause,
-        )
+        """Cosines of ``query`` with the nearest of ``memories``, by memory id.
+
+        A memory is near by its body and use conditions, or by its body alone.
+        """
+        neighbours = self.body_neighbours if bodies_alone else self.memory_neighbours
+        texts = {
+            memory.number: text_of(memory.body, () if bodies_alone else memory.use_texts)
+            for memory in memories
+        }
+        near = neighbours.similarities(query, k, texts, lambda text: text, cause=cause)
         return {f"m{number}": similarity for number, similarity in near.items()}
 
     def similar_tasks(

@@ -245,6 +245,7 @@ def setting_of(header: ev.RunStarted, config: Config) -> Setting:
         host=header.host,
         benchmark=header.benchmark,
         sampling=sampling,
+        conditions=config.method.uses_meta_memory,
     )
 
 

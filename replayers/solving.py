@@ -5,7 +5,7 @@ from __future__ import annotations
 import attrs
 
 from ..decisions import llm
-from ..decisions.retrieval import inject, retrieve
+from ..decisions.retrieval import eligible, inject, retrieve
 from ..eventlog import events as ev
 from ..eventlog.codec import digest
 from ..projections.history import TaskRecord
@@ -17,11 +17,22 @@ from .showing import listed
 
 @attrs.frozen(kw_only=True)
 class Use:
-    """One memory supplied to the scored execution, as it was when its owner read it."""
+    """One memory supplied to the scored execution, as it was when it was read.
+
+    ``roles`` received it, each having seen its own of ``contexts``: its owner, or without
+    meta-memory whichever retrieved it. ``cause`` is the event that says so, of the first of them.
+    """
 
     memory: Memory
-    context: str
+    roles: tuple[str, ...]
+    contexts: tuple[str, ...]
     cause: str
+
+    def joined(self, other: Use) -> Use:
+        """This use and a later one of the same memory: it is one member of U_t."""
+        return attrs.evolve(
+            self, roles=self.roles + other.roles, contexts=self.contexts + other.contexts
+        )
 
 
 def execute(run: Run, task: TaskRecord, cause: str) -> tuple[Execution, list[Use], str]:
@@ -31,18 +42,20 @@ def execute(run: Run, task: TaskRecord, cause: str) -> tuple[Execution, list[Use
         the scored execution, the uses U_t in the order of their injection, and the id of the
         `TaskScored` event.
     """
-    uses: list[Use] = []
+    uses: dict[str, Use] = {}
+    supplied: dict[str, list[Memory]] = {}
 
     def supply(role: str, context: str) -> list[Memory]:
         found = retrieve_for(run, task, role, context, cause)
-        uses.extend(found)
-        return [use.memory for use in found]
+        for use in found:
+            known = uses.get(use.memory.id)
+            uses[use.memory.id] = use if known is None else known.joined(use)
+        if found:
+            supplied[role] = [use.memory for use in found]
+        return supplied.get(role, [])
 
     run.asked += 1
     execution = run.executions.scored(task.id, supply, cause=cause)
-    supplied: dict[str, list[Memory]] = {}
-    for use in uses:
-        supplied.setdefault(use.memory.owner, []).append(use.memory)
     scored = run.emit(
         ev.TaskScored(
             index=task.index,
@@ -53,17 +66,18 @@ def execute(run: Run, task: TaskRecord, cause: str) -> tuple[Execution, list[Use
         ),
         execution.event_id,
     )
-    return execution, uses, scored.event_id
+    return execution, list(uses.values()), scored.event_id
 
 
 def retrieve_for(run: Run, task: TaskRecord, role: str, context: str, cause: str) -> list[Use]:
     """The memories injected for ``role``: near enough, picked by the selector, at most k_inj."""
     settings = run.settings
-    eligible = run.state.store.eligible(role)
-    if not eligible or settings.k_inj == 0:
+    guided = settings.uses_meta_memory
+    known = eligible(run.state.store, role, owned=guided)
+    if not known or settings.k_inj == 0:
         return []
-    near = run.similar_memories(context, settings.k_ret, eligible, cause)
-    measured = [memory for memory in eligible if memory.id in near]
+    near = run.similar_memories(context, settings.k_ret, known, cause, bodies_alone=not guided)
+    measured = [memory for memory in known if memory.id in near]
     candidates = retrieve(near, measured, theta=settings.theta, k=settings.k_ret)
     retrieved = run.emit(
         ev.MemoriesRetrieved(
@@ -84,6 +98,7 @@ def retrieve_for(run: Run, task: TaskRecord, role: str, context: str, cause: str
             role=role,
             context=context,
             candidates=tuple(listed(memory) for memory in memories.values()),
+            conditions=guided,
         ),
         role=role,
         cause=retrieved.event_id,
@@ -116,5 +131,5 @@ def retrieve_for(run: Run, task: TaskRecord, role: str, context: str, cause: str
             ),
             decided.event_id,
         )
-        uses.append(Use(memory=memory, context=context, cause=supplied.event_id))
+        uses.append(Use(memory=memory, roles=(role,), contexts=(context,), cause=supplied.event_id))
     return uses

@@ -13,6 +13,7 @@ from ..edits import Edit, check, levenshtein
 from ..effects import paired_effect
 from ..gate import Purpose, Ranked, Verdict, compare, judge_calibration, judge_reuse, rank
 from ..llm.facts import evidence_ids
+from ..retrieval import receivers
 from .scripts import Script, due, exactly
 from .states import change
 from .trajectories import Ran, shown
@@ -31,9 +32,14 @@ class Trial:
 
 @attrs.frozen(kw_only=True)
 class Case:
-    """A repair that was started: ``trials`` hold the trigger first, ``diagnosed`` cited steps."""
+    """A repair that was started.
+
+    ``roles`` are given its candidates, ``trials`` hold the trigger first, ``diagnosed`` the steps
+    that the diagnosis cited.
+    """
 
     memory: Memory
+    roles: tuple[str, ...]
     kind: ev.RepairKind
     trials: tuple[Trial, ...]
     diagnosed: tuple[str, ...]
@@ -42,17 +48,30 @@ class Case:
 
 
 @attrs.frozen(kw_only=True)
-class Judged:
-    """A candidate with its verdict and the event that holds it."""
+class Made:
+    """A candidate that could be made, and the id of its proposal."""
 
+    round: int
+    number: int
     edit: Edit
     body: str
+    cause: str
+
+
+@attrs.frozen(kw_only=True)
+class Judged:
+    """A candidate with its verdict and the id of the event that holds it."""
+
+    made: Made
     ranked: Ranked
     cause: str
 
 
 def carry_out(walk: Walk, case: Case) -> Script[None]:
-    """Up to R rounds; the first with an acceptable candidate commits one, or nothing changes."""
+    """Up to R rounds; the first with an acceptable candidate commits one, or nothing changes.
+
+    Unvalidated, the first candidate that can be made is acceptable.
+    """
     memory = case.memory
     displayed = _displayed(walk, case)
     tried = [memory.body]
@@ -65,7 +84,7 @@ def carry_out(walk: Walk, case: Case) -> Script[None]:
             "round": round_,
         }
         event, cause = yield from due(ev.RepairProposed, case.cause, **fixed)
-        walk.answered(event, "repair", memory.owner, event.edits == 0)
+        walk.answered(event, "repair", receivers(case.roles), event.edits == 0)
         walk.require(
             0 <= event.edits <= walk.settings.candidates,
             f"{event.edits} edits, at most {walk.settings.candidates} may be proposed",
@@ -74,15 +93,20 @@ def carry_out(walk: Walk, case: Case) -> Script[None]:
             break
         accepted: list[Judged] = []
         for number in range(1, event.edits + 1):
-            judged = yield from _try(
-                walk, case, fixed | {"number": number}, tried, displayed, cause
-            )
-            if judged is not None and judged.ranked.verdict.accepted:
+            made = yield from _make(walk, case, fixed | {"number": number}, tried, displayed, cause)
+            if made is None:
+                continue
+            if not walk.settings.validates_repairs:
+                yield from _commit(walk, case, made, None, made.cause)
+                return
+            judged = yield from _judge(walk, case, made)
+            if judged.ranked.verdict.accepted:
                 accepted.append(judged)
                 if case.kind == "calibration":
                     break
         if accepted:
-            yield from _commit(walk, case, accepted, round_)
+            chosen = _choose(case, accepted)
+            yield from _commit(walk, case, chosen.made, _earned(case, chosen), chosen.cause)
             return
     ended = yield from _end(case, "failed" if case.kind == "reuse" else "kept", round_, case.cause)
     if case.kind == "reuse":
@@ -102,14 +126,14 @@ def _displayed(walk: Walk, case: Case) -> tuple[str, ...]:
     )
 
 
-def _try(
+def _make(
     walk: Walk,
     case: Case,
     fixed: dict[str, Any],
     tried: list[str],
     displayed: Sequence[str],
     cause: str,
-) -> Script[Judged | None]:
+) -> Script[Made | None]:
     """One candidate; None if it could not be made."""
     event, proposed = yield from due(ev.CandidateProposed, cause, **fixed)
     edit = Edit(
@@ -125,26 +149,33 @@ def _try(
     if event.problem:
         return None
     tried.append(event.body)
+    return Made(round=event.round, number=event.number, edit=edit, body=event.body, cause=proposed)
+
+
+def _judge(walk: Walk, case: Case, made: Made) -> Script[Judged]:
+    """A candidate's replays, and the verdict of the gate on them."""
     walk.current.asked += len(case.trials)
-    judged, cause = yield from due(ev.CandidateJudged, proposed, **fixed)
-    verdict = _judge(walk, case, edit, event.body, judged)
-    return Judged(
-        edit=edit,
-        body=event.body,
-        ranked=Ranked(
-            verdict=verdict, distance=judged.distance, round=event.round, number=event.number
-        ),
-        cause=cause,
+    judged, cause = yield from due(
+        ev.CandidateJudged,
+        made.cause,
+        memory=case.memory.id,
+        version=case.memory.version,
+        repair=case.name,
+        round=made.round,
+        number=made.number,
     )
+    verdict = _verdict(walk, case, made, judged)
+    ranked = Ranked(verdict=verdict, distance=judged.distance, round=made.round, number=made.number)
+    return Judged(made=made, ranked=ranked, cause=cause)
 
 
-def _judge(walk: Walk, case: Case, edit: Edit, body: str, event: ev.CandidateJudged) -> Verdict:
+def _verdict(walk: Walk, case: Case, made: Made, event: ev.CandidateJudged) -> Verdict:
     """The gate's verdict on a candidate, which the event must hold."""
     if len(event.evidence) != len(case.trials):
         walk.broken("evidence does not name one execution per validation task")
     comparisons = []
     for trial, event_id in zip(case.trials, event.evidence, strict=True):
-        ran = walk.ran("evidence", event_id, trial.task, case.memory.owner, body)
+        ran = walk.ran("evidence", event_id, trial.task, case.roles, made.body)
         comparisons.append(
             compare(trial.task, trial.purpose, ran.score, trial.parent.score, trial.none.score)
         )
@@ -160,40 +191,54 @@ def _judge(walk: Walk, case: Case, edit: Edit, body: str, event: ev.CandidateJud
         else judge_reuse(
             comparisons,
             epsilon=epsilon,
-            cites_diagnosed=edit.cites_any(case.diagnosed),
-            states_correction=edit.states_correction,
+            cites_diagnosed=made.edit.cites_any(case.diagnosed),
+            states_correction=made.edit.states_correction,
             changes_body=True,
         )
     )
     for field in attrs.fields_dict(Verdict):
         walk.same(field, getattr(event, field), getattr(verdict, field))
-    walk.same("distance", event.distance, _distance(case.memory.body, body))
+    walk.same("distance", event.distance, _distance(case.memory.body, made.body))
     return verdict
 
 
-def _commit(walk: Walk, case: Case, accepted: Sequence[Judged], rounds: int) -> Script[None]:
-    """The best accepted candidate becomes the next version; in calibration the first."""
-    memory = case.memory
-    best = rank(each.ranked for each in accepted)[0]
-    chosen = next(each for each in accepted if each.ranked is best)
+def _choose(case: Case, accepted: Sequence[Judged]) -> Judged:
+    """The best accepted candidate; in calibration the first."""
     if case.kind == "calibration":
-        chosen = accepted[0]
+        return accepted[0]
+    best = rank(each.ranked for each in accepted)[0]
+    return next(each for each in accepted if each.ranked is best)
+
+
+def _earned(case: Case, chosen: Judged) -> ev.Capability | None:
+    """What an improving candidate adds to the capability record."""
     related = tuple(trial.task for trial in case.trials if trial.purpose == "related")
-    earned = ev.Capability(
-        id=f"c{len(memory.capabilities) + 1}", correction=chosen.edit.correction, tasks=related
+    if not chosen.ranked.verdict.improving or not related:
+        return None
+    return ev.Capability(
+        id=f"c{len(case.memory.capabilities) + 1}",
+        correction=chosen.made.edit.correction,
+        tasks=related,
     )
+
+
+def _commit(
+    walk: Walk, case: Case, made: Made, earned: ev.Capability | None, cause: str
+) -> Script[None]:
+    """A candidate becomes the next version."""
+    memory = case.memory
     revised = ev.MemoryRevised(
         memory=memory.id,
         version=memory.version + 1,
-        body=chosen.body,
+        body=made.body,
         repair=case.name,
-        round=chosen.ranked.round,
-        number=chosen.ranked.number,
-        capability=earned if chosen.ranked.verdict.improving and related else None,
+        round=made.round,
+        number=made.number,
+        capability=earned,
     )
-    cause = yield from exactly(revised, chosen.cause)
+    cause = yield from exactly(revised, cause)
     yield from change(walk, memory.id, cause, parent=memory.version)
-    yield from _end(case, "committed", rounds, cause)
+    yield from _end(case, "committed", made.round, cause)
 
 
 def _end(case: Case, outcome: ev.RepairOutcome, rounds: int, cause: str) -> Script[str]:

@@ -9,7 +9,7 @@ from .repairs import repair_after_calibration
 from .scripts import Script, due, exactly
 from .states import change
 from .trajectories import Ran
-from .uses import assess, measure, record
+from .uses import Use, assess, measure, record
 from .walk import Walk, earlier, memory_of
 
 _ANY_SIMILARITY = -1.0
@@ -77,7 +77,7 @@ def _attach(
     )
     cause = yield from exactly(attached, cause)
     if not note:
-        yield from assess(walk, name, cause, proposal=proposal)
+        yield from assess(walk, name, Use(roles=(memory.owner,), cause=cause), proposal=proposal)
 
 
 def _admit(walk: Walk, proposal: ev.ExtractionDecided, cause: str) -> Script[None]:
@@ -109,7 +109,8 @@ def _calibrate(walk: Walk, name: str, cause: str) -> Script[None]:
     tried: list[tuple[str, Ran, Ran]] = []
     harmed: list[tuple[int, str]] = []
     for task in drawn.tasks:
-        measured = yield from measure(walk, name, task, "calibration", cause)
+        owner = memory_of(walk, name).owner
+        measured = yield from measure(walk, name, (owner,), task, "calibration", cause)
         recorded = yield from record(
             measured, measured.cause, label="NONE", avoid=False, context=None
         )

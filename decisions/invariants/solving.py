@@ -10,7 +10,7 @@ from ...eventlog import events as ev
 from ...eventlog.codec import digest
 from .experience import learn_from_experience
 from .scripts import Due, Script, due, exactly
-from .uses import assess
+from .uses import Use, assess
 from .walk import Walk, is_subsequence
 
 
@@ -18,11 +18,16 @@ def task(walk: Walk) -> Script[None]:
     """Everything that is due in the cycle of a task, up to its stored state."""
     current = walk.current
     supplied, scored = yield from _solve(walk)
-    labels = set()
+    uses: dict[str, Use] = {}
     for event, cause in supplied:
-        labels.add((yield from assess(walk, event.memory, cause)))
+        known = uses.get(event.memory)
+        roles = (event.role,) if known is None else (*known.roles, event.role)
+        uses[event.memory] = Use(roles=roles, cause=known.cause if known else cause)
+    labels = set()
+    for name, use in uses.items():
+        labels.add((yield from assess(walk, name, use)))
     if "CONTENT" not in labels:
-        yield from learn_from_experience(walk, {event.memory for event, _ in supplied}, scored)
+        yield from learn_from_experience(walk, uses, scored)
     assert current.scored is not None
     completed = yield from exactly(
         ev.TaskCompleted(
@@ -53,7 +58,7 @@ def _solve(walk: Walk) -> Script[tuple[list[tuple[ev.MemorySupplied, str]], str]
             walk.broken(f"{role} is no role, or was observed before")
         waiting.remove(role)
         current.contexts[role] = event.context
-        if walk.settings.k_inj and walk.eligible[role]:
+        if walk.settings.k_inj and walk.retrievable(role):
             supplied += yield from _retrieve(walk, role)
     current.asked += 1
     _check_score(walk, event, injected)
@@ -109,7 +114,13 @@ def _retrieve(walk: Walk, role: str) -> Script[list[tuple[ev.MemorySupplied, str
     retrieved, cause = yield from due(
         ev.MemoriesRetrieved, current.started, context=current.contexts[role], **fixed
     )
-    walk.candidates(retrieved.candidates, role, settings.k_ret, settings.theta, walk.eligible[role])
+    walk.candidates(
+        retrieved.candidates,
+        role if settings.uses_meta_memory else None,
+        settings.k_ret,
+        settings.theta,
+        walk.retrievable(role),
+    )
     similarity = {each.memory: each.similarity for each in retrieved.candidates}
     for name in similarity:
         if walk.before.store[name].state == "inactive":

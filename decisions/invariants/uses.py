@@ -8,12 +8,14 @@ from typing import Any
 import attrs
 
 from ...eventlog import events as ev
+from ...eventlog.codec import digest
 from ...projections.store import Memory
 from ..attribution import UNKNOWN, Attribution, Scope, attribute, needs_diagnosis, supported
 from ..boundary import may_generalise, new_avoid, new_uses, qualifying_positive
 from ..effects import enters_record, paired_effect, sign
 from ..llm.facts import evidence_ids
-from .repairs import repair_after_reuse
+from ..retrieval import observed, receivers
+from .repairs import Harm, repair_after_reuse
 from .scripts import Script, due, exactly
 from .states import change
 from .trajectories import Ran, shown
@@ -21,17 +23,29 @@ from .walk import Walk, memory_of
 
 
 @attrs.frozen(kw_only=True)
+class Use:
+    """Which roles were given a memory, and the id of the event that (first) says so."""
+
+    roles: tuple[str, ...]
+    cause: str
+
+
+@attrs.frozen(kw_only=True)
 class Pair:
-    """A recorded effect measured, with the two executions it comes from and its event's id."""
+    """A recorded effect measured, with the two executions it comes from and its event's id.
+
+    ``roles`` were given the memory.
+    """
 
     event: ev.EffectMeasured
+    roles: tuple[str, ...]
     with_memory: Ran
     without: Ran
     cause: str
 
 
 def assess(
-    walk: Walk, name: str, cause: str, *, proposal: ev.ExtractionDecided | None = None
+    walk: Walk, name: str, use: Use, *, proposal: ev.ExtractionDecided | None = None
 ) -> Script[ev.Label]:
     """One use on the current task, up to the repair it may lead to; gives its label.
 
@@ -40,7 +54,7 @@ def assess(
     task = walk.current.task
     origin: ev.Origin = "reuse" if proposal is None else "attachment"
     walk.current.asked += 1 if walk.current.none else 2
-    measured = yield from measure(walk, name, task, origin, cause)
+    measured = yield from measure(walk, name, use.roles, task, origin, use.cause)
     if walk.current.none:
         walk.same("evidence for no memory", measured.without.event_id, walk.current.none)
     walk.current.none = measured.without.event_id
@@ -69,13 +83,14 @@ def assess(
         yield from change(walk, name, recorded, attached=origin == "attachment")
     if attribution.label == "CONTENT":
         assert diagnosed is not None
-        yield from repair_after_reuse(
-            walk, memory_of(walk, name), measured.with_memory, measured.without, diagnosed, cause
-        )
+        harm = Harm(roles=use.roles, with_memory=measured.with_memory, without=measured.without)
+        yield from repair_after_reuse(walk, memory_of(walk, name), harm, diagnosed, cause)
     return attribution.label
 
 
-def measure(walk: Walk, name: str, task: str, origin: ev.Origin, cause: str) -> Script[Pair]:
+def measure(
+    walk: Walk, name: str, roles: tuple[str, ...], task: str, origin: ev.Origin, cause: str
+) -> Script[Pair]:
     """The difference of two executions of a task: with only this memory, and with none."""
     memory = memory_of(walk, name)
     event, event_id = yield from due(
@@ -84,7 +99,7 @@ def measure(walk: Walk, name: str, task: str, origin: ev.Origin, cause: str) -> 
     if len(event.evidence) != 2:
         walk.broken("evidence does not name two executions")
     with_id, without_id = event.evidence
-    with_memory = walk.ran("execution_with", with_id, task, memory.owner, memory.body)
+    with_memory = walk.ran("execution_with", with_id, task, roles, memory.body)
     without = walk.ran("execution_without", without_id, task)
     effect = paired_effect(event.score_with, event.score_without)
     for field, expected in (
@@ -100,7 +115,7 @@ def measure(walk: Walk, name: str, task: str, origin: ev.Origin, cause: str) -> 
         ),
     ):
         walk.same(field, getattr(event, field), expected)
-    return Pair(event=event, with_memory=with_memory, without=without, cause=event_id)
+    return Pair(event=event, roles=roles, with_memory=with_memory, without=without, cause=event_id)
 
 
 def record(
@@ -136,7 +151,8 @@ def _check_scope(
     memory = memory_of(walk, measured.event.memory)
     event, cause = yield from due(ev.ScopeChecked, measured.cause, **_use(measured))
     if proposal is None:
-        walk.same("context", event.context, walk.current.contexts[memory.owner])
+        seen = [walk.blob(walk.current.contexts[role]).decode() for role in measured.roles]
+        walk.same("context", event.context, digest(observed(seen).encode()))
     else:
         read = walk.blob(event.context).decode()
         stated = (proposal.body, *proposal.use_when, *proposal.avoid_when)
@@ -148,14 +164,13 @@ def _check_scope(
     walk.require(memory.use_when or not event.use, "use holds although there is no use condition")
     walk.require(memory.avoid_when or not event.avoid, "avoid holds although there is none")
     nothing = (event.use, event.avoid, event.boundary) == (False, False, "")
-    walk.answered(event, "scope check", memory.owner, nothing)
+    walk.answered(event, "scope check", receivers(measured.roles), nothing)
     if event.fallback:
         return event, UNKNOWN, cause
     return event, Scope(event.use, event.avoid, event.boundary), cause
 
 
 def _diagnose(walk: Walk, measured: Pair, cause: str) -> Script[tuple[ev.ContentDiagnosed, str]]:
-    memory = memory_of(walk, measured.event.memory)
     event, cause = yield from due(ev.ContentDiagnosed, cause, **_use(measured))
     displayed = (
         *evidence_ids("none", shown(walk.blob(measured.without.trajectory))),
@@ -165,7 +180,7 @@ def _diagnose(walk: Walk, measured: Pair, cause: str) -> Script[tuple[ev.Content
     walk.same("supported", event.supported, holds)
     walk.same("problem", event.problem, problem)
     nothing = (event.defect, event.description, event.cited) == ("", "", ())
-    walk.answered(event, "content diagnosis", memory.owner, nothing)
+    walk.answered(event, "content diagnosis", receivers(measured.roles), nothing)
     return event, cause
 
 

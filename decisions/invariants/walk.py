@@ -209,10 +209,16 @@ class Walk:
             return None
         return found.event
 
+    def retrievable(self, role: str) -> int:
+        """How many memories may be retrieved for a role."""
+        if self.settings.uses_meta_memory:
+            return self.eligible[role]
+        return self.eligible.total()
+
     def ran(
-        self, name: str, event_id: str, task: str, role: str = "", body: str | None = None
+        self, name: str, event_id: str, task: str, roles: Sequence[str] = (), body: str = ""
     ) -> Ran:
-        """The recorded execution of ``task`` with only this rule for ``role``, or with none.
+        """The recorded execution of ``task`` with only this rule for ``roles``, or with none.
 
         An execution is known by what its team read, so it may have been recorded under another
         identity with the same words.
@@ -220,7 +226,7 @@ class Walk:
         ran = self.executions.get(event_id)
         if ran is None:
             self.broken(f"{name} {event_id} is no recorded execution")
-        supplied = () if body is None else ((role, digest(body.encode())[:12]),)
+        supplied = tuple((role, digest(body.encode())[:12]) for role in roles)
         self.require(ran.task == task, f"{name} is an execution of {ran.task}, not of {task}")
         if ran.supplied != supplied:
             self.problem(
@@ -231,15 +237,19 @@ class Walk:
         return ran
 
     def candidates(
-        self, candidates: Sequence[ev.Candidate], role: str, k: int, theta: float, held: int
+        self, candidates: Sequence[ev.Candidate], role: str | None, k: int, theta: float, held: int
     ) -> None:
-        """Whether these are memories of a role in similarity order, at most ``k`` of ``held``."""
+        """Whether these are memories in similarity order, at most ``k`` of ``held``.
+
+        They are those of ``role``, or of any if it is None.
+        """
         seen: set[str] = set()
         places = []
         for candidate in candidates:
             memory = self.before.store.memories.get(candidate.memory)
-            if memory is None or memory.owner != role:
-                self.broken(f"candidate {candidate.memory} is no memory of {role}")
+            if memory is None or role not in (None, memory.owner):
+                owner = f" of {role}" if role else ""
+                self.broken(f"candidate {candidate.memory} is no memory{owner}")
             self.require(candidate.memory not in seen, f"{candidate.memory} is a candidate twice")
             self.require(
                 theta <= candidate.similarity <= 1,

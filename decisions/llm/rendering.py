@@ -75,6 +75,11 @@ def listed(title: str, memories: Sequence[Listed]) -> str:
     return section(title, "\n".join(parts) or "(none)")
 
 
+def listed_bodies(title: str, memories: Sequence[Listed]) -> str:
+    """As `listed`, but without the conditions."""
+    return section(title, "\n".join(f"[{m.memory}]\n{quote(m.body)}" for m in memories) or "(none)")
+
+
 def trajectory(title: str, label: str, steps: Sequence[Step]) -> str:
     """Return a section with the displayed steps of a trajectory under their evidence ids."""
     head, tail = displayed(steps)

@@ -17,12 +17,14 @@ from .parsing import Problem
 class SelectionFacts:
     """What a role has observed before its first call, and the retrieved memories by similarity.
 
-    ``context`` is the task text with the upstream messages (Eq. 13).
+    ``context`` is the task text with the upstream messages (Eq. 13). Without ``conditions`` the
+    rules are shown as their role will read them, by their bodies alone (App. C).
     """
 
     role: str
     context: str
     candidates: tuple[Listed, ...]
+    conditions: bool = True
 
 
 @attrs.frozen(kw_only=True)
@@ -53,10 +55,11 @@ QUESTION = (
 
 
 def _prompt(facts: SelectionFacts) -> Prompt:
+    show = rendering.listed if facts.conditions else rendering.listed_bodies
     user = rendering.prompt_text(
         rendering.text("SITUATION", facts.context),
         rendering.text("TEAM MEMBER", facts.role),
-        rendering.listed("RULES THE MEMBER REMEMBERS", facts.candidates),
+        show("RULES THE MEMBER REMEMBERS", facts.candidates),
         QUESTION,
     )
     return Prompt(SYSTEM, user)

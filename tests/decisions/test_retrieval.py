@@ -4,22 +4,27 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+import attrs
 import numpy as np
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
+from immutables import Map
 
 from discernmem.decisions.retrieval import (
     cosine,
     cosines,
+    eligible,
     inject,
+    observed,
     query_for_calibration,
     query_for_related,
+    receivers,
     retrieve,
     text_of,
 )
 from discernmem.eventlog import events as ev
-from discernmem.projections.store import Memory
+from discernmem.projections.store import Memory, MemoryStore
 
 
 def memory(number: int) -> Memory:
@@ -157,3 +162,22 @@ def test_no_similarity_is_a_negative_zero(small: float) -> None:
     query, other = (np.asarray([value], dtype="<f4").tobytes() for value in (1.0, small))
     assert repr(cosine(query, other)) == "0.0"
     assert repr(cosines(query, [other])) == "[0.0]"
+
+
+def test_a_role_is_offered_its_own_memories_or_without_meta_memory_those_of_all() -> None:
+    memories = [
+        memory(3),
+        attrs.evolve(memory(10), owner="user_proxy"),
+        attrs.evolve(memory(2), owner="user_proxy", state="active"),
+        attrs.evolve(memory(1), state="inactive"),
+    ]
+    store = MemoryStore(Map({each.id: each for each in memories}))
+    assert [each.id for each in eligible(store, "assistant", owned=True)] == ["m3"]
+    assert [each.id for each in eligible(store, "user_proxy", owned=True)] == ["m2", "m10"]
+    assert [each.id for each in eligible(store, "assistant", owned=False)] == ["m2", "m3", "m10"]
+
+
+def test_what_one_role_saw_is_its_context_and_what_several_saw_is_all_of_theirs() -> None:
+    assert observed(["a task"]) == "a task"
+    assert observed(["a task", "a task and a hint"]) == "a task\n\na task and a hint"
+    assert (receivers(["critic"]), receivers(["actor", "critic"])) == ("critic", "actor and critic")

@@ -5,9 +5,13 @@ from __future__ import annotations
 from typing import Any
 
 import attrs
+import orjson
 import pytest
 
-from discernmem.decisions.settings import DECISION_VERSION, Settings
+from discernmem.decisions.plan import worst_case
+from discernmem.decisions.settings import ABLATIONS, DECISION_VERSION, Settings
+from discernmem.eventlog.codec import canonical
+from discernmem.replayers.config import parse_config
 
 
 def test_the_defaults_are_the_reference_configuration() -> None:
@@ -25,6 +29,7 @@ def test_the_defaults_are_the_reference_configuration() -> None:
         "n2": 1,
         "related_tries": 10,
         "attempts": 3,
+        "without": (),
     }
 
 
@@ -53,6 +58,17 @@ def test_the_rules_carry_a_version() -> None:
         ("n1", -1, "n1 must be >= 0 (got -1)"),
         ("n2", True, "n2 must be a whole number (got True)"),
         ("attempts", -1, "attempts must be >= 0 (got -1)"),
+        (
+            "without",
+            "meta-memory",
+            "without must be a list of meta-memory, repair-validation (got 'meta-memory')",
+        ),
+        (
+            "without",
+            ["memory"],
+            "without must be a list of meta-memory, repair-validation (got ['memory'])",
+        ),
+        ("without", [1], "without must be a list of meta-memory, repair-validation (got [1])"),
     ],
 )
 def test_a_value_out_of_range_is_refused_in_one_line(name: str, value: Any, message: str) -> None:
@@ -69,3 +85,34 @@ def test_zero_turns_a_part_off_and_is_allowed(name: str) -> None:
 
 def test_a_whole_tolerance_and_the_same_tolerance_as_a_fraction_are_one_configuration() -> None:
     assert repr(Settings(epsilon=0, theta=1)) == repr(Settings(epsilon=0.0, theta=1.0))
+
+
+def test_what_is_left_out_is_recorded_once_and_in_one_order() -> None:
+    named = Settings(without=["repair-validation", "meta-memory", "repair-validation"])
+    assert named.without == ABLATIONS
+    assert named == Settings(without=ABLATIONS)
+
+
+def test_a_configuration_of_before_leaves_nothing_out_and_one_of_now_says_so() -> None:
+    assert parse_config({"method": {"seed": 1}}, "old").method.without == ()
+    table = orjson.loads(canonical(parse_config({}, "new").table()))
+    assert table["method"]["without"] == []
+    assert parse_config(table, "again") == parse_config({}, "new")
+
+
+@pytest.mark.parametrize(
+    ("without", "meta_memory", "validation"),
+    [((), True, True), (("meta-memory",), False, True), (("repair-validation",), True, False)],
+)
+def test_each_ablation_turns_one_function_off(
+    without: tuple[str, ...], meta_memory: bool, validation: bool
+) -> None:
+    settings = Settings(without=without)
+    assert (settings.uses_meta_memory, settings.validates_repairs) == (meta_memory, validation)
+
+
+def test_a_plan_without_repair_validation_counts_no_replay_of_a_candidate() -> None:
+    one = Settings(k_inj=1, n2=1)
+    # 1 scored, 1 without memory, and for the one role 1 with its memory or 2 for calibration.
+    assert worst_case(attrs.evolve(one, without=("repair-validation",)), 1) == 5
+    assert worst_case(attrs.evolve(one, without=("meta-memory",)), 1) == worst_case(one, 1)
