@@ -54,7 +54,12 @@ def header_of(log: EventLog) -> ev.RunStarted:
 
 def differing(a: ev.RunStarted, b: ev.RunStarted) -> Differences:
     """What can change a conclusion and differs between two headers, by dotted names."""
-    return _unequal(_flat("", a.config), _flat("", b.config)) | differing_world(a, b)
+    return differing_config(a.config, b.config) | differing_world(a, b)
+
+
+def differing_config(a: Mapping[str, Any], b: Mapping[str, Any]) -> Differences:
+    """As `differing`, of two tables of configuration."""
+    return _unequal(_flat("", a), _flat("", b))
 
 
 def differing_world(a: ev.RunStarted, b: ev.RunStarted) -> Differences:

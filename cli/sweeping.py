@@ -1,0 +1,136 @@
+"""The command that makes many runs: sweep."""
+
+from __future__ import annotations
+
+import tomllib
+from collections.abc import Mapping, Sequence
+from pathlib import Path
+from typing import TYPE_CHECKING, Any, TypeVar
+
+import click
+
+from ..eventlog.errors import BadInput
+from .app import JSON, cli
+from .printing import json_text
+from .recording import Progress, parse_pairs, run
+
+if TYPE_CHECKING:
+    from ..replayers.sweeping import Axis
+    from ..replayers.swept import Row
+
+_NOT_OF_RUN = frozenset({"log", "dump_states", "until", "dry_run"})
+_WORDS = {"ModelReplied": "replies", "PassagesFound": "searches", "TextEmbedded": "texts"}
+Command = TypeVar("Command", bound=click.Command)
+
+
+def _with_options_of_run(command: Command) -> Command:
+    command.params += [each for each in run.params if each.name not in _NOT_OF_RUN]
+    return command
+
+
+@_with_options_of_run
+@cli.command()
+@click.argument("folder", type=click.Path(path_type=Path))
+@click.option(
+    "--vary",
+    multiple=True,
+    metavar="KEY=VALUE,…",
+    help="A value that varies, for example rounds=1,2,3; several make every combination.",
+)
+@click.option(
+    "--preset",
+    type=click.Choice(["rounds", "k_inj", "k_id", "ablations"]),
+    help="A sweep of the paper.",
+)
+@JSON
+def sweep(
+    folder: Path,
+    vary: Sequence[str],
+    preset: str | None,
+    as_json: bool,
+    **options: Any,
+) -> None:
+    """Record one run per setting in FOLDER; a run asks the logs of those before it first.
+
+    Run it again to go on after anything: what is finished is left alone.
+    """
+    from ..replayers.sweeping import PRESETS, Sweep, plan
+    from ..replayers.swept import rows
+
+    axes = [*map(_axis, vary), *([PRESETS[preset]] if preset else [])]
+    if not axes:
+        raise BadInput("sweep: give --vary or --preset, or record one run with `discernmem run`")
+    planned = plan(_configuration(**options), axes, str(options["config_file"] or "options"))
+    with Sweep(folder, planned) as runs:
+        for number, each in enumerate(planned, start=1):
+            if as_json:
+                runs.go_on()
+                continue
+            click.echo(f"{number} of {len(planned)}: {each.name}")
+            with Progress(None) as progress:
+                if not runs.go_on(begin=progress.begin, each=progress.task_done):
+                    click.echo("is finished already")
+    found = rows(folder, planned)
+    click.echo(json_text([row.plain() for row in found]) if as_json else _table(found))
+
+
+def _configuration(
+    config_file: Path | None, pairs: Sequence[str], no_reuse: bool, **options: Any
+) -> dict[str, Any]:
+    """The table that all runs share, from the options of `run`."""
+    from ..replayers.config import load_config, with_options
+
+    table = load_config(config_file) if config_file else {}
+    given = {
+        key.replace("__", "."): value for key, value in options.items() if value not in (None, ())
+    }
+    if no_reuse:
+        given["reuse"] = False
+    return with_options(table, {**given, **parse_pairs(pairs)})
+
+
+def _axis(text: str) -> Axis:
+    """What ``--vary`` names, its values read as TOML and else as text."""
+    from ..replayers.sweeping import Axis
+
+    key, equals, values = text.partition("=")
+    if not equals or not values:
+        raise BadInput(f"--vary {text}: write it as key=value,value, for example rounds=1,2,3")
+    try:
+        found = tomllib.loads(f"values = [{values}]")["values"]
+    except tomllib.TOMLDecodeError:
+        found = values.split(",")
+    # As in ``--set``, parameters of the method need no ``method.`` before them.
+    (dotted,) = parse_pairs([f"{key}=0"])
+    return Axis(dotted, tuple(found))
+
+
+def _table(rows: Sequence[Row]) -> str:
+    """One row per run, in columns."""
+    lines = [("setting", "score", "memories", "revised", "inactive", "asked", "served")]
+    lines += [
+        (
+            row.name,
+            "" if row.mean_score is None else f"{row.mean_score:.4f}",
+            str(row.analyses.memories),
+            _percent(row.analyses.revised),
+            _percent(row.analyses.states["inactive"]),
+            _counted(row.asked),
+            _counted(row.served),
+        )
+        for row in rows
+    ]
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    return "\n".join(
+        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
+        for line in lines
+    )
+
+
+def _percent(share: float | None) -> str:
+    return "" if share is None else f"{share:.1%}"
+
+
+def _counted(observations: Mapping[str, int]) -> str:
+    counts = [f"{n} {_WORDS[kind]}" for kind, n in sorted(observations.items()) if n]
+    return ", ".join(counts) or "nothing"
