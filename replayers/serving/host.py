@@ -51,6 +51,7 @@ class GatewayHost:
             "kind": "gateway",
             "name": self.name,
             "roles": [[role, []] for role in self.roles],
+            "order": "free",
             "command": list(self.command),
             "files": dict(self.files),
         }

@@ -14,6 +14,7 @@ import attrs
 from scripted import SYSTEMS, ScriptedModel, scripted_world, stream_file
 
 from discernmem.replayers.benchmarks import open_benchmark
+from discernmem.replayers.benchmarks.base import Benchmark
 from discernmem.replayers.hosts.base import Played, Spoken, Turn
 from discernmem.replayers.models.base import ModelCall, Reply
 from discernmem.replayers.serving.files import parse_gateway
@@ -111,14 +112,20 @@ class Echo:
         return Spoken(f"<information>{query}</information>", "search")
 
 
-def drive(host: GatewayHost, stage: Any, driver: Callable[[str], None], folder: Path) -> Played:
-    """One episode of a one-task reading stream, played in a thread, its work fetched here.
+def drive(
+    host: GatewayHost,
+    stage: Any,
+    driver: Callable[[str], None],
+    folder: Path,
+    benchmark: Benchmark | None = None,
+) -> Played:
+    """One episode, played in a thread, its work fetched here by ``driver``, given the address.
 
-    ``driver`` gets the address.
+    The task is the first of ``benchmark``, or one that is solved by the word ``right``.
     """
     stream = stream_file(folder / "stream.jsonl", ["What is in jar 1?"])
-    benchmark = open_benchmark("reading", {"source": str(stream)})
-    (task,) = benchmark.tasks()
+    benchmark = benchmark or open_benchmark("reading", {"source": str(stream)})
+    task = benchmark.tasks()[0]
     played: Future[Played] = Future()
 
     def play() -> None:

@@ -6,18 +6,22 @@ import json
 import subprocess
 import sys
 import threading
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from http.client import HTTPConnection
 from pathlib import Path
+from typing import Any
 from urllib.parse import urlsplit
 
 import httpx
 import pytest
 from gateways import TEAMS, Echo, drive, gateway_host, record_driven, team_world
 from processes import story
+from scripted import stream_file
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
+from discernmem.replayers.benchmarks import open_benchmark
+from discernmem.replayers.benchmarks.base import Passage
 from discernmem.replayers.hosts.base import Spoken, Turn
 from discernmem.replayers.offline import replay_offline
 from discernmem.replayers.serving.desk import Desk
@@ -203,3 +207,58 @@ def test_a_team_may_act_without_asking_anybody(tmp_path: Path) -> None:
     assert (played.steps[0].kind, played.steps[0].role) == ("action", "writer")
     assert played.model_calls == 0
     assert played.contexts == {}
+
+
+def test_each_step_of_an_environment_is_a_pass_whose_prompt_holds_all_before_it(
+    tmp_path: Path,
+) -> None:
+    stage = Echo(blocks={"writer": "<notes>"})
+    prompts: list[str] = []
+
+    def plays(url: str) -> None:
+        for _ in range(3):
+            work = get(f"{url}/next").json()
+            prompts.append(work["prompt"])
+            chat(work["roles"]["writer"], work["prompt"])
+            act(url, work["run"], "check valid actions")
+
+    pddl = open_benchmark("pddl", {"steps": 3})
+    played = drive(gateway_host(), stage, plays, tmp_path, pddl)
+    assert played.environment_steps == 3
+    assert prompts[0].startswith(pddl.tasks()[0].text)
+    assert prompts[2].count("> check valid actions") == 2
+    assert [turn.number for turn in stage.turns] == [1, 2, 3], "counted over the episode"
+    assert stage.supplied == [("writer", prompts[0])], "chosen once"
+    assert [turn.messages[-1].content for turn in stage.turns] == [
+        f"{prompt}\n\n<notes>" for prompt in prompts
+    ]
+
+
+def test_roles_search_through_the_gateway_as_often_as_the_benchmark_lets_them(
+    tmp_path: Path,
+) -> None:
+    told: list[httpx.Response] = []
+
+    def searches(url: str) -> None:
+        work = get(f"{url}/next").json()
+        place = f"{url}/run/{work['run']}/role/writer/search"
+        told.extend(httpx.post(place, json={"query": "jars"}, trust_env=False) for _ in range(3))
+        act(url, work["run"], "right")
+
+    stream = stream_file(tmp_path / "stream.jsonl", ["What is in jar 1?"])
+    benchmark = open_benchmark("reading", {"source": str(stream)})
+    benchmark.searcher, benchmark.searches = Shelf(), 2
+    played = drive(gateway_host(), Echo(), searches, tmp_path, benchmark)
+    assert [answer.status_code for answer in told] == [200, 200, 400]
+    assert told[0].json() == {"text": "<information>jars</information>"}
+    assert "no searches are left" in told[2].json()["error"]["message"]
+    assert [(s.kind, s.role) for s in played.steps[:2]] == [("information", "search")] * 2
+
+
+class Shelf:
+    """A searcher; the stage answers in its place."""
+
+    facts: Mapping[str, Any] = {"name": "shelf"}
+
+    def search(self, query: str, k: int) -> tuple[Passage, ...]:
+        raise NotImplementedError

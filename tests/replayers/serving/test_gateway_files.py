@@ -36,6 +36,7 @@ timeout = 5
         "kind": "gateway",
         "name": "mine",
         "roles": [["planner", []], ["writer", []]],
+        "order": "free",
         "others": ["selector"],
         "command": ["sh", "-c", "team.py", "--fast"],
         "files": made.files,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import sys
 from pathlib import Path
 from types import SimpleNamespace
+from typing import TypeVar
 
 import attrs
 import pytest
@@ -14,6 +15,7 @@ from processes import story
 from discernmem.eventlog import EventLog, Recorded
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.errors import Infrastructure
+from discernmem.replayers.checking import check_team
 from discernmem.replayers.models.base import ModelCall, Reply
 from discernmem.replayers.offline import replay_offline
 from discernmem.replayers.seeds import derived_seed
@@ -21,13 +23,15 @@ from discernmem.replayers.serving import performance
 from discernmem.replayers.session import resume, start
 from discernmem.replayers.verification import verify_run
 
+E = TypeVar("E", bound=ev.Event)
+
 
 def events(log: Path) -> list[Recorded]:
     with EventLog.open(log) as opened:
         return list(opened.read())
 
 
-def of(log: Path, kind: type[ev.Event]) -> list[ev.Event]:
+def of(log: Path, kind: type[E]) -> list[E]:
     return [each.event for each in events(log) if isinstance(each.event, kind)]
 
 
@@ -56,9 +60,7 @@ def test_only_the_owner_reads_its_memory_and_every_control_run_has_none(
             call.messages[-1].content for call in world.model.made
         ], "with and without the note, the prompt differs by the note alone"
     scores = {
-        (each.task, bool(each.supplied)): each.score
-        for each in of(log, ev.ExecutionFinished)
-        if isinstance(each, ev.ExecutionFinished)
+        (each.task, bool(each.supplied)): each.score for each in of(log, ev.ExecutionFinished)
     }
     assert scores == {("q1", False): 0, ("q2", False): 0, ("q2", True): 1}
     assert verify_run(log).ok
@@ -71,11 +73,7 @@ def test_the_seed_and_temperature_of_the_run_are_recorded_not_those_of_the_clien
     log = tmp_path / "run.db"
     world = team_world(tmp_path, command_host("plain.py"), tasks=1)
     start(log, world)
-    replies = [
-        each
-        for each in of(log, ev.ModelReplied)
-        if isinstance(each, ev.ModelReplied) and each.purpose == "role"
-    ]
+    replies = [each for each in of(log, ev.ModelReplied) if each.purpose == "role"]
     assert {reply.role for reply in replies} == {"planner", "writer"}
     for reply in replies:
         assert reply.temperature == 0
@@ -151,3 +149,23 @@ def test_what_the_model_takes_is_not_the_teams_time(
     world = team_world(tmp_path, command_host("plain.py", timeout=500), tasks=1)
     start(tmp_path / "run.db", attrs.evolve(world, model=Slow()))
     assert verify_run(tmp_path / "run.db").ok
+
+
+def test_a_team_may_decide_as_it_plays_who_speaks(tmp_path: Path, reuse: bool) -> None:
+    log = tmp_path / "run.db"
+    start(log, team_world(tmp_path, command_host("plain.py", "--alone"), reuse=reuse))
+    seen = [
+        (e.task, e.role) for e in of(log, ev.ContextObserved) if isinstance(e, ev.ContextObserved)
+    ]
+    assert seen == [("q1", "writer"), ("q2", "writer"), ("q2", "planner")]
+    assert verify_run(log).ok
+    assert replay_offline(log).finished
+
+
+def test_whether_a_team_repeats_itself_can_be_measured(tmp_path: Path) -> None:
+    steady = check_team(team_world(tmp_path, command_host("plain.py")))
+    assert steady.ok
+    assert [each.requests for each in steady.memory] == [1, 1]
+    moody = check_team(team_world(tmp_path, command_host("plain.py", "--moody")))
+    assert moody.difference is not None
+    assert moody.difference.what == "context"
