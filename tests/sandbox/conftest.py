@@ -1,0 +1,6 @@
+"""The folder is on the path, for the table of hostile programs."""
+
+import sys
+from pathlib import Path
+
+sys.path.insert(0, str(Path(__file__).parent))
