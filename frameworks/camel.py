@@ -19,14 +19,14 @@ from __future__ import annotations
 
 import logging
 import sys
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping
 from typing import Any
 
 from ..eventlog.errors import BadInput
 from ..replayers.benchmarks.base import Benchmark, Task
 from ..replayers.hosts.base import Played, Stage
 from ..replayers.models.base import Message
-from .plan import plan_of
+from .plan import TeamHost
 from .seats import Seats
 
 # CAMEL sets logging up to standard output, where commands print what they found. What its agents
@@ -37,6 +37,7 @@ _logger.propagate = False
 
 try:
     from camel.agents import ChatAgent
+    from camel.messages import OpenAIMessage
     from camel.models import BaseModelBackend
     from camel.models.stub_model import StubTokenCounter
     from camel.societies import RolePlaying
@@ -54,48 +55,10 @@ DONE = "CAMEL_TASK_DONE"
 """By which the user of a role playing says that the task is done."""
 
 
-class CamelHost:
-    """A team of CAMEL, built anew for every pass, so that no pass knows of another.
+class CamelHost(TeamHost[Callable[["CamelSeats"], Pass]]):
+    """A team of CAMEL; its builder returns what runs one pass."""
 
-    Args:
-        name: the host's name.
-        roles: the roles that own memories.
-        build: takes the seats and returns what runs one pass.
-        hidden: roles that own none, as a task specifier's.
-        searching: the roles that may look things up, by ``<search>query</search>``, where the
-            benchmark offers it.
-
-    Raises:
-        BadInput: roles that are no names, or a builder that is in no file.
-    """
-
-    def __init__(
-        self,
-        name: str,
-        roles: Sequence[str],
-        build: Callable[[CamelSeats], Pass],
-        *,
-        hidden: Sequence[str] = (),
-        searching: Sequence[str] = (),
-    ) -> None:
-        self._build = build
-        self._plan = plan_of(
-            name, roles, build, framework="camel-ai", hidden=hidden, searching=searching
-        )
-
-    @property
-    def name(self) -> str:
-        """The host's name."""
-        return self._plan.name
-
-    @property
-    def roles(self) -> tuple[str, ...]:
-        """The roles that own memories."""
-        return self._plan.roles
-
-    def facts(self, benchmark: Benchmark) -> dict[str, Any]:  # noqa: ARG002
-        """The roles, the framework's version, and the builder with the digest of its file."""
-        return dict(self._plan.facts)
+    framework = "camel-ai"
 
     def play(self, benchmark: Benchmark, task: Task, stage: Stage) -> Played:
         """Run one episode, pass by pass."""
@@ -193,7 +156,7 @@ class RoleModel(BaseModelBackend):
     """
 
     def __init__(self, seats: Seats, role: str, *, owns: bool) -> None:
-        super().__init__(role, token_counter=StubTokenCounter())
+        super().__init__(role)
         self._seats = seats
         self._role = role
         self._owns = owns
@@ -201,7 +164,7 @@ class RoleModel(BaseModelBackend):
     @property
     def token_counter(self) -> StubTokenCounter:
         """One that needs no download; nothing is cut by it."""
-        return self._token_counter
+        return StubTokenCounter()
 
     @property
     def token_limit(self) -> int:
@@ -210,13 +173,16 @@ class RoleModel(BaseModelBackend):
 
     def _run(
         self,
-        messages: list[Mapping[str, Any]],
+        messages: list[OpenAIMessage],
         response_format: type[BaseModel] | None = None,
-        tools: list[Mapping[str, Any]] | None = None,
+        tools: list[dict[str, Any]] | None = None,
     ) -> ChatCompletion:
         with self._seats.kept():
             if tools:
-                raise BadInput(f"{self._role} is asked with tools; its model takes no functions")
+                raise BadInput(
+                    f"{self._role} is asked with tools; its model takes no functions, build its "
+                    "agent without"
+                )
             said = [_read(message, self._role) for message in messages]
             if self._owns:
                 heard = [(each.role, each.content) for each in said if each.role != "system"]
@@ -228,21 +194,22 @@ class RoleModel(BaseModelBackend):
 
     async def _arun(
         self,
-        messages: list[Mapping[str, Any]],
+        messages: list[OpenAIMessage],
         response_format: type[BaseModel] | None = None,
-        tools: list[Mapping[str, Any]] | None = None,
+        tools: list[dict[str, Any]] | None = None,
     ) -> ChatCompletion:
         return self._run(messages, response_format, tools)
 
 
-def _read(message: Mapping[str, Any], role: str) -> Message:
-    chat_role, content = message["role"], message.get("content")
+def _read(message: OpenAIMessage, role: str) -> Message:
+    chat_role: str = message["role"]
+    content = message.get("content")
     if chat_role == "developer":
         chat_role = "system"
     if chat_role not in ("system", "user", "assistant"):
-        raise BadInput(f"{role} is shown the result of a function; its model takes none")
+        raise BadInput(f"{role} is shown the result of a function; build its agent without")
     if not isinstance(content, str):
-        raise BadInput(f"{role} is shown something that is no text; its model reads only text")
+        raise BadInput(f"{role} is shown something that is no text; give its agent only text")
     return Message(chat_role, str(content))  # CAMEL has kinds of strings of its own
 
 

@@ -6,12 +6,13 @@ import inspect
 from collections.abc import Callable, Sequence
 from importlib import metadata
 from pathlib import Path
-from typing import Any
+from typing import Any, ClassVar, Generic, TypeVar
 
 import attrs
 
 from ..eventlog.codec import digest
 from ..eventlog.errors import BadInput
+from ..replayers.benchmarks.base import Benchmark
 
 
 @attrs.frozen(kw_only=True)
@@ -31,6 +32,56 @@ class Plan:
     hidden: tuple[str, ...]
     searching: tuple[str, ...]
     facts: dict[str, Any]
+
+
+Builder = TypeVar("Builder", bound=Callable[..., Any])
+
+
+class TeamHost(Generic[Builder]):
+    """A team of a framework, built anew for every pass, so that no pass knows of another.
+
+    Args:
+        name: the host's name.
+        roles: the roles that own memories.
+        build: takes the seats and returns what plays one pass.
+        hidden: roles that own none and whose calls are recorded all the same, as a selector's.
+        searching: the roles that may look things up, by ``<search>query</search>``, where the
+            benchmark offers it.
+
+    Raises:
+        BadInput: roles that are no names, or a builder that is in no file.
+    """
+
+    framework: ClassVar[str]
+    """The distribution that runs the team."""
+
+    def __init__(
+        self,
+        name: str,
+        roles: Sequence[str],
+        build: Builder,
+        *,
+        hidden: Sequence[str] = (),
+        searching: Sequence[str] = (),
+    ) -> None:
+        self._build = build
+        self._plan = plan_of(
+            name, roles, build, framework=self.framework, hidden=hidden, searching=searching
+        )
+
+    @property
+    def name(self) -> str:
+        """The host's name."""
+        return self._plan.name
+
+    @property
+    def roles(self) -> tuple[str, ...]:
+        """The roles that own memories."""
+        return self._plan.roles
+
+    def facts(self, benchmark: Benchmark) -> dict[str, Any]:  # noqa: ARG002
+        """The roles, the framework's version, and the builder with the digest of its file."""
+        return dict(self._plan.facts)
 
 
 def plan_of(

@@ -6,8 +6,7 @@ without memory and with one seed must agree, and a memory must reach its owner a
 
 from __future__ import annotations
 
-from collections.abc import Iterator, Sequence
-from itertools import zip_longest
+from collections.abc import Sequence
 
 import attrs
 
@@ -15,9 +14,10 @@ from ..eventlog.codec import canonical
 from ..eventlog.errors import CheckFailed
 from .benchmarks.base import Benchmark, Task
 from .executions import Sampling
-from .hosts.base import Host, Played, Spoken, Turn
+from .hosts.base import Host, Spoken, Turn
 from .models.base import Model, ModelCall, complete_all
 from .models.cards import clean
+from .parting import Difference, Exchange, parting
 from .search.protocol import information
 from .seeds import derived_seed
 from .session import setting_of
@@ -27,43 +27,6 @@ PROBE = """<notes>
 - rule: "This note is a probe: it says nothing and asks for nothing."
 </notes>"""
 """What stands for a block of memories."""
-
-_EXCERPT = 60
-
-
-@attrs.frozen(kw_only=True)
-class Exchange:
-    """One thing a team asked for: a role's memories, a model's reply, a search.
-
-    ``kind`` is ``context``, ``request`` or ``search``; ``number`` counts the requests so far.
-    """
-
-    kind: str
-    number: int
-    role: str
-    asked: str
-    got: str
-
-
-@attrs.frozen(kw_only=True)
-class Difference:
-    """The first place where two runs part.
-
-    ``what`` is ``course`` (another role is asked, or for something else), ``context``, ``prompt``,
-    ``reply``, ``search``, ``passages``, ``action`` or ``score``; ``request`` is the number of the
-    model request in the episode, 0 before the first. ``first`` and ``second`` are excerpts.
-    """
-
-    task: str
-    request: int
-    role: str
-    what: str
-    first: str
-    second: str
-
-    def __str__(self) -> str:
-        role = f" ({self.role})" if self.role else ""
-        return f"task {self.task}, request {self.request}{role}: another {self.what}"
 
 
 @attrs.frozen(kw_only=True)
@@ -115,7 +78,7 @@ def check_team(world: World) -> Checked:
         checked = attrs.evolve(
             checked,
             requests=checked.requests + stages[0].requests,
-            difference=_parting(task, stages[0].trace, stages[1].trace, *played),
+            difference=parting(task.id, stages[0].trace, stages[1].trace, *played),
         )
         if checked.difference is not None:
             return checked
@@ -157,9 +120,8 @@ class _Asking:
         return Spoken(found, "")
 
     def _note(self, kind: str, role: str, asked: str, got: str) -> None:
-        self.trace.append(
-            Exchange(kind=kind, number=self.requests, role=role, asked=asked, got=got)
-        )
+        number = self.requests if kind == "request" else self.requests + 1
+        self.trace.append(Exchange(kind=kind, number=number, role=role, asked=asked, got=got))
 
     def _call(self, turn: Turn) -> ModelCall:
         own = self._sampling.actor_temperature if turn.actor else None
@@ -238,65 +200,3 @@ def _prompt(turn: Turn) -> str:
     said = [f"{message.role}: {message.content}" for message in turn.messages]
     schema = [canonical(dict(turn.schema)).decode()] if turn.schema is not None else []
     return "\n\n".join([*said, *schema])
-
-
-# -- comparing -----------------------------------------------------------------------------------
-
-
-def _parting(
-    task: Task,
-    first: Sequence[Exchange],
-    second: Sequence[Exchange],
-    one: Played,
-    other: Played,
-) -> Difference | None:
-    for request, role, what, left, right in _pairs(first, second, one, other):
-        if left != right:
-            a, b = _excerpts(left, right)
-            return Difference(
-                task=task.id, request=request, role=role, what=what, first=a, second=b
-            )
-    return None
-
-
-def _pairs(
-    first: Sequence[Exchange], second: Sequence[Exchange], one: Played, other: Played
-) -> Iterator[tuple[int, str, str, str, str]]:
-    """What must be equal, in the order in which it came about."""
-    asked = {"context": "context", "request": "prompt", "search": "search"}
-    got = {"context": "memory", "request": "reply", "search": "passages"}
-    last = 0
-    for a, b in zip_longest(first, second):
-        last = (a or b).number
-        yield last, (a or b).role, "course", _step(a), _step(b)
-        if a is not None and b is not None:
-            yield last, a.role, asked[a.kind], a.asked, b.asked
-            yield last, a.role, got[a.kind], a.got, b.got
-    for was, now in zip_longest(_actions(one), _actions(other), fillvalue=("", "")):
-        yield last, was[0] or now[0], "action", was[1], now[1]
-    yield last, "", "score", f"{one.outcome}", f"{other.outcome}"
-
-
-def _step(exchange: Exchange | None) -> str:
-    if exchange is None:
-        return "the episode ends"
-    return f"{exchange.kind} of {exchange.role}" if exchange.role else exchange.kind
-
-
-def _actions(played: Played) -> list[tuple[str, str]]:
-    return [(step.role, step.text) for step in played.steps if step.kind == "action"]
-
-
-def _excerpts(left: str, right: str) -> tuple[str, str]:
-    """Both texts around the first place where they differ."""
-    at = next(
-        (n for n, (a, b) in enumerate(zip(left, right, strict=False)) if a != b),
-        min(len(left), len(right)),
-    )
-    start = max(0, at - _EXCERPT // 2)
-    return _cut(left, start), _cut(right, start)
-
-
-def _cut(text: str, start: int) -> str:
-    end = start + _EXCERPT
-    return ("…" if start else "") + text[start:end] + ("…" if end < len(text) else "")

@@ -135,7 +135,7 @@ def test_check_team_catches_a_clock_and_chance_by_the_prompt(autogen: dict[str, 
 
 def test_check_team_catches_kept_state_by_the_course(autogen: dict[str, Any]) -> None:
     difference = autogen["state"]["difference"]
-    assert (difference["what"], difference["request"]) == ("course", 0)
+    assert (difference["what"], difference["request"]) == ("course", 1)
     assert (difference["first"], difference["second"]) == (
         "context of planner",
         "context of writer",

@@ -110,7 +110,7 @@ def test_check_team_tells_of_a_role_that_nobody_plays(camel: dict[str, Any]) -> 
     ("name", "words"),
     [
         ("timed", "switch time-outs and threads of its agents off"),
-        ("tool", "its model takes no functions"),
+        ("tool", "build its agent without"),
         ("silent", "ended before any of its roles spoke"),
     ],
 )
