@@ -75,7 +75,11 @@ def sweep(
 
 
 def _configuration(
-    config_file: Path | None, pairs: Sequence[str], no_reuse: bool, **options: Any
+    config_file: Path | None,
+    pairs: Sequence[str],
+    no_reuse: bool,
+    unsafe: bool,
+    **options: Any,
 ) -> dict[str, Any]:
     """The table that all runs share, from the options of `run`."""
     from ..replayers.config import load_config, with_options
@@ -86,6 +90,8 @@ def _configuration(
     }
     if no_reuse:
         given["reuse"] = False
+    if unsafe:
+        given["benchmark.sandbox"] = "none"
     return with_options(table, {**given, **parse_pairs(pairs)})
 
 
