@@ -34,6 +34,7 @@ def gateway(
     config_file: Path | None,
     pairs: Sequence[str],
     no_reuse: bool,
+    unsafe: bool,
     dump_states: Path | None,
     until: int | None,
     **options: Any,
@@ -49,6 +50,7 @@ def gateway(
 
     given = {key.replace("__", "."): value for key, value in options.items() if value is not None}
     given |= {"reuse": False} if no_reuse else {}
+    given |= {"benchmark.sandbox": "none"} if unsafe else {}
     given |= parse_pairs(pairs)
     table = load_config(config_file) if config_file else None
 
