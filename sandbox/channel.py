@@ -79,8 +79,7 @@ class Channel:
         """Wait until the other side is gone, dropping what it says; at most so long."""
         last = time.monotonic() + seconds
         while not self.closed and (left := last - time.monotonic()) > 0:
-            select.select([self._end], [], [], left)
-            self.pull()
+            exchange([self], left)
             self._in.clear()
 
     def close(self) -> None:
@@ -91,10 +90,14 @@ class Channel:
 
 def exchange(channels: list[Channel], seconds: float) -> None:
     """Wait for any of the channels to move, at most so long, and move it."""
-    alive = [channel for channel in channels if not channel.closed]
-    writers = [channel for channel in alive if channel.writing]
-    readable, writable, _ = select.select(alive, writers, [], seconds)
-    for channel in readable:
-        channel.pull()
-    for channel in writable:
-        channel.push()
+    poll = select.poll()
+    for channel in channels:
+        if not channel.closed:
+            poll.register(channel, select.POLLIN | (select.POLLOUT if channel.writing else 0))
+    moved = dict(poll.poll(max(0.0, seconds) * 1000))
+    for channel in channels:
+        events = 0 if channel.closed else moved.get(channel.fileno(), 0)
+        if events & select.POLLOUT:
+            channel.push()
+        if events & ~select.POLLOUT:
+            channel.pull()

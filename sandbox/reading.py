@@ -147,7 +147,7 @@ def _reached(node: ast.AST) -> str:
                     return module
                 if isinstance(node, ast.ImportFrom):
                     inner = _ATTRIBUTES.get(module, frozenset()).intersection(names)
-                    inner |= _MODULES.intersection(f"{module}.{name}" for name in names)
+                    inner |= {name for name in names if f"{module}.{name}" in _MODULES}
                     return next((f"{module}.{name}" for name in sorted(inner)), "")
         case ast.arg(arg=name) if name in _FIXTURES:
             return name

@@ -51,10 +51,12 @@ class Watch:
         for jail, _ in jails:
             if not jail.ready(_START):
                 raise MachineTrouble(jail.complaint())
+            jail.meter.sample(owed=False)
         self._allowances = [
             _Allowance(jail, jail.meter.cpu + cpu, jail.meter.blocked + limits.blocked_seconds)
             for jail, cpu in jails
         ]
+        self._look = time.monotonic() + _LOOK
 
     def receive(self, jail: Jail) -> tuple[bytes, bytes]:
         """The next frame of a jail that owes one.
@@ -63,8 +65,11 @@ class Watch:
             Ended: The jail it is waited for used up its share, broke the rules, or left.
             MachineTrouble: Too much time passed although nobody used up anything.
         """
-        look = time.monotonic() + _LOOK
         while True:
+            now = time.monotonic()
+            if now >= self._look:
+                self._judge(jail)
+                self._look = now + _LOOK
             try:
                 frame = jail.channel.frame()
             except FrameTooLong:
@@ -73,13 +78,14 @@ class Watch:
                 return frame
             if jail.channel.closed:
                 raise Ended(_left(jail.end()))
-            now = time.monotonic()
-            if now >= look:
-                self._judge(jail)
-                look = now + _LOOK
-            exchange([allowance.jail.channel for allowance in self._allowances], look - now)
+            exchange([one.jail.channel for one in self._allowances], self._look - now)
 
     def _judge(self, owing: Jail) -> None:
+        """Look at what was used; the time since the last look is put down to who owes now.
+
+        Two jails may have owed in turn many times since then, too often to look at each turn;
+        over many looks each gets its share.
+        """
         for allowance in self._allowances:
             meter, owes = allowance.jail.meter, allowance.jail is owing
             meter.sample(owed=owes)

@@ -50,8 +50,8 @@ _LEAVES: dict[type, Callable[[Any], Node]] = {
     decimal.Decimal: lambda value: ["Decimal", str(value)],
     fractions.Fraction: lambda value: ["Fraction", hex(value.numerator), hex(value.denominator)],
     datetime.date: lambda value: ["date", value.isoformat()],
-    datetime.time: lambda value: ["time", value.isoformat()],
-    datetime.datetime: lambda value: ["datetime", value.isoformat()],
+    datetime.time: lambda value: ["time", value.isoformat(), value.fold],
+    datetime.datetime: lambda value: ["datetime", value.isoformat(), value.fold],
     datetime.timedelta: lambda value: ["timedelta", value.days, value.seconds, value.microseconds],
 }
 _READERS: dict[str, Callable[..., Any]] = {
@@ -63,8 +63,8 @@ _READERS: dict[str, Callable[..., Any]] = {
     "Decimal": decimal.Decimal,
     "Fraction": lambda top, bottom: fractions.Fraction(int(top, 16), int(bottom, 16)),
     "date": datetime.date.fromisoformat,
-    "time": datetime.time.fromisoformat,
-    "datetime": datetime.datetime.fromisoformat,
+    "time": lambda text, fold: datetime.time.fromisoformat(text).replace(fold=fold),
+    "datetime": lambda text, fold: datetime.datetime.fromisoformat(text).replace(fold=fold),
     "timedelta": datetime.timedelta,
     "type": TYPES.__getitem__,
     "NotImplemented": lambda: NotImplemented,

@@ -5,8 +5,8 @@ import os
 from typing import Any
 
 import pytest
-from campaign import campaign
 from hostile import CONTROLS, MACHINE, PROGRAMS, VERDICT, Program
+from private_world import campaign
 
 # Who runs the jail makes a difference to the machine only, so root tries just those again.
 _AS_ROOT = (CONTROLS[0], *MACHINE)
@@ -46,3 +46,9 @@ def test_nothing_outside_the_jails_was_reached_or_left(who: str) -> None:
 def test_no_reason_tells_what_the_tests_say(who: str) -> None:
     reasons = [result["reason"] for name, result in results(who).items() if name != "harm"]
     assert not [reason for reason in reasons if "\n" in reason or "42" in reason or "-8" in reason]
+
+
+def test_an_ordinary_user_may_do_without_isolation_and_is_told_so() -> None:
+    right, wrong = (results("user")[f"{name}, without isolation"] for name in ("right", "wrong"))
+    assert (right["verdict"], right["isolation"], right["oracle"]) == ("pass", "none", "outside")
+    assert (wrong["verdict"], wrong["isolation"]) == ("fail", "none")

@@ -16,9 +16,9 @@ from concurrent.futures import ThreadPoolExecutor
 from pathlib import Path
 from typing import Any
 
-from hostile import PROGRAMS, Program
+from hostile import PROGRAMS, RIGHT, TEST, Program
 
-from discernmem.sandbox import Limits, ProgramFailed, Worker, grade
+from discernmem.sandbox import Grade, Limits, ProgramFailed, Worker, grade
 from discernmem.sandbox.opening import candidates, open_way
 
 USER = 54321
@@ -35,7 +35,7 @@ def campaign(programs: Sequence[Program], *, user: bool) -> dict[str, dict[str, 
             calls the programs, to save time: the jail depends on who runs it, the grading does not.
     """
     names = json.dumps([program.name for program in programs])
-    command = [*_world(), sys.executable, str(_HERE / "campaign.py"), str(int(user)), names]
+    command = [*_world(), sys.executable, str(_HERE / "private_world.py"), str(int(user)), names]
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr[-2000:]
     return dict(json.loads(line) for line in done.stdout.splitlines())
@@ -84,6 +84,10 @@ def _work(user: bool, names: str) -> None:
         chosen = [program for program in PROGRAMS if program.name in json.loads(names)]
         for program, result in zip(chosen, pool.map(judge, chosen), strict=True):
             print(json.dumps([program.name, result]), flush=True)
+    if os.getuid() != 0:
+        for name, source in (("right", RIGHT.source), ("wrong", "def double(n): return 0")):
+            graded = grade(source, TEST, limits=LIMITS, isolation="none")
+            print(json.dumps([f"{name}, without isolation", _told(graded)]))
     after = _seen()
     harm = [
         f"{key}: {before[key]} became {after[key]}" for key in before if before[key] != after[key]
@@ -92,7 +96,10 @@ def _work(user: bool, names: str) -> None:
 
 
 def _graded(program: Program) -> dict[str, Any]:
-    graded = grade(program.source, program.test, limits=LIMITS)
+    return _told(grade(program.source, program.test, limits=LIMITS))
+
+
+def _told(graded: Grade) -> dict[str, Any]:
     return {
         "verdict": graded.verdict,
         "reason": graded.reason,
