@@ -19,6 +19,9 @@ LOG = click.argument(
     "log", type=click.Path(path_type=Path), default=Path("run.db"), envvar="DISCERNMEM_LOG"
 )
 UNTIL = click.option("--until", type=click.IntRange(min=0), help="Stop after this task.")
+STATES = click.option(
+    "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
+)
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 

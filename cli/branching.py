@@ -12,8 +12,9 @@ import click
 from ..eventlog.errors import BadInput
 from ..eventlog.events import OverrideAction
 from .app import JSON, LOG, UNTIL, cli
+from .configuring import parse_pairs
 from .printing import json_text, print_comparison, print_summary, said
-from .recording import Progress, parse_pairs
+from .recording import Progress
 
 
 @cli.command()

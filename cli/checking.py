@@ -3,16 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import attrs
 import click
 
 from ..eventlog.errors import CheckFailed
 from .app import JSON, cli
+from .configuring import Configured, Given
 from .printing import json_text
-from .recording import parse_pairs
 
 if TYPE_CHECKING:
     from ..replayers.checking import Checked
@@ -20,31 +19,19 @@ if TYPE_CHECKING:
 _TASKS = 2
 
 
-@cli.command("check-team")
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="A TOML file.")
-@click.option("--host", "host", help="autogen, camel, macnet, a TOML file or FILE.py:NAME.")
-@click.option("--benchmark", "benchmark__name", help="reading, pddl, kodcode, triviaqa or popqa.")
-@click.option("--model", "model__name", help="bundled, a GGUF file, hf:repo/file or http…/v1#name.")
-@click.option("--tasks", type=click.IntRange(min=1), help=f"First tasks, default {_TASKS}.")
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Any other value.")
+@cli.command("check-team", cls=Configured)
 @JSON
-def check_team(
-    config_file: Path | None, pairs: tuple[str, ...], as_json: bool, **options: Any
-) -> None:
+def check_team(as_json: bool, given: Given) -> None:
     """Play a few tasks twice without memory: whether a team's replays can be compared.
 
-    Nothing is recorded. Says what differed first, and whether a memory reaches its owner only.
+    Nothing is recorded; two tasks are played if --tasks says nothing else. Says what differed
+    first, and whether a memory reaches its owner only.
     """
     from ..replayers.checking import check_team as measure
-    from ..replayers.config import load_config, parse_config, with_options
+    from ..replayers.config import parse_config
     from ..replayers.world import open_world
 
-    table = {"tasks": _TASKS, **(load_config(config_file) if config_file else {})}
-    given = {key.replace("__", "."): value for key, value in options.items() if value is not None}
-    config = parse_config(
-        with_options(table, {**given, **parse_pairs(pairs)}),
-        str(config_file) if config_file else "options",
-    )
+    config = parse_config({"tasks": _TASKS, **given.table()}, given.source)
     world = open_world(config)
     checked = measure(world)
     if as_json:

@@ -2,17 +2,17 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
 from contextlib import ExitStack
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING
 
 import click
 
 from ..eventlog.errors import BadInput
-from .app import cli
+from .app import NEW_LOG, STATES, UNTIL, cli
+from .configuring import Configured, Given
 from .printing import print_summary
-from .recording import Progress, go_on, parse_pairs, run
+from .recording import Progress, go_on
 
 if TYPE_CHECKING:
     from ..replayers.config import Config
@@ -20,7 +20,10 @@ if TYPE_CHECKING:
     from ..replayers.world import World
 
 
-@cli.command()
+@cli.command(cls=Configured)
+@NEW_LOG
+@STATES
+@UNTIL
 @click.option(
     "--port",
     type=click.IntRange(0, 65535),
@@ -29,30 +32,16 @@ if TYPE_CHECKING:
     help="0: any free one.",
 )
 def gateway(
-    log: Path,
-    port: int,
-    config_file: Path | None,
-    pairs: Sequence[str],
-    no_reuse: bool,
-    unsafe: bool,
-    dump_states: Path | None,
-    until: int | None,
-    **options: Any,
+    log: Path, port: int, dump_states: Path | None, until: int | None, given: Given
 ) -> None:
     """Record a run in LOG, or go on with it, while a team is served on a port.
 
     The host must be one by gateway: a TOML file with [gateway]. Without a command there, the run
     waits for a driver that fetches its work over HTTP.
     """
-    from ..replayers.config import load_config, parse_config, with_options
+    from ..replayers.config import parse_config
     from ..replayers.session import holds_run, require_free, start
     from ..replayers.world import open_world
-
-    given = {key.replace("__", "."): value for key, value in options.items() if value is not None}
-    given |= {"reuse": False} if no_reuse else {}
-    given |= {"benchmark.sandbox": "none"} if unsafe else {}
-    given |= parse_pairs(pairs)
-    table = load_config(config_file) if config_file else None
 
     with ExitStack() as stack:
 
@@ -62,8 +51,8 @@ def gateway(
             return world
 
         def go_on_with(recorded: Config) -> World:
-            asked = with_options(recorded.table() if table is None else table, given)
-            if parse_config(asked, "options").table() != recorded.table():
+            asked = parse_config(given.table(under=recorded.table()), given.source)
+            if asked.table() != recorded.table():
                 raise BadInput(
                     f"{log} holds a run with other options; leave them out to go on with it, "
                     "or name another file"
@@ -74,18 +63,11 @@ def gateway(
             go_on(log, dump_states, until=until, open_=go_on_with)
             return
         require_free(log)
-        config = parse_config(
-            with_options(table or {}, given), str(config_file) if config_file else "options"
-        )
-        world = serve(open_world(config))
+        world = serve(open_world(given.config()))
         with Progress(dump_states) as progress:
             progress.begin(world, 0)
             start(log, world, until=until, each=progress.task_done)
     print_summary(log)
-
-
-# Whatever can be said of a run can be said of this one.
-gateway.params[:0] = [param for param in run.params if param.name != "dry_run"]
 
 
 def _gateway_of(world: World) -> GatewayHost:

@@ -11,8 +11,8 @@ import click
 
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
+from .configuring import parse_pairs
 from .printing import json_text
-from .recording import parse_pairs
 
 
 @cli.command()

@@ -3,17 +3,14 @@
 from __future__ import annotations
 
 import sys
-import tomllib
-from collections.abc import Callable, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING, Any
 
-import attrs
 import click
 
-from ..decisions.settings import Settings
 from ..eventlog.errors import BadInput
-from .app import LOG, NEW_LOG, UNTIL, cli
+from .app import LOG, NEW_LOG, STATES, UNTIL, cli
+from .configuring import Configured, Given
 from .printing import json_text, print_summary
 
 if TYPE_CHECKING:
@@ -22,96 +19,17 @@ if TYPE_CHECKING:
     from ..replayers.run import Run
     from ..replayers.world import World
 
-_METHOD = frozenset(field.name for field in attrs.fields(Settings))
-Command = TypeVar("Command", bound=Callable[..., Any])
 
-
-def _method_options(command: Command) -> Command:
-    """One option per parameter of the method (Table 3)."""
-    for field in reversed(attrs.fields(Settings)):
-        kind = type(field.default)
-        command = click.option(
-            f"--{field.name.replace('_', '-')}",
-            f"method__{field.name}",
-            type=kind,
-            help=f"Method parameter, default {field.default}.",
-        )(command)
-    return command
-
-
-def _value(text: str) -> Any:
-    try:
-        return tomllib.loads(f"value = {text}")["value"]
-    except tomllib.TOMLDecodeError:
-        return text
-
-
-def parse_pairs(pairs: Sequence[str]) -> dict[str, Any]:
-    """The options of ``--set``, their values read as TOML and else as text.
-
-    Parameters of the method need no ``method.`` before them.
-    """
-    options = {}
-    for pair in pairs:
-        key, equals, value = pair.partition("=")
-        if not equals:
-            raise BadInput(f"--set {pair}: write it as key=value, for example sampling.top_p=0.9")
-        options[f"method.{key}" if key in _METHOD else key] = _value(value)
-    return options
-
-
-@cli.command()
+@cli.command(cls=Configured)
 @NEW_LOG
-@click.option("--config", "config_file", type=click.Path(path_type=Path), help="A TOML file.")
-@click.option("--benchmark", "benchmark__name", help="reading, pddl, kodcode, triviaqa or popqa.")
-@click.option("--host", "host", help="autogen, camel, macnet, a TOML file or FILE.py:NAME.")
-@click.option("--model", "model__name", help="bundled, a GGUF file, hf:repo/file or http…/v1#name.")
-@click.option("--parallel", "model__parallel", type=int, help="Most requests to a server at once.")
-@click.option("--embedder", "embedder__name", help="wordllama or a GGUF file.")
-@click.option("--tasks", "tasks", type=int, help="Only the first tasks of the stream.")
-@click.option("--temperature", "sampling__temperature", type=float, help="Of the team's roles.")
-@click.option(
-    "--actor-temperature",
-    "sampling__actor_temperature",
-    type=float,
-    help="Of the roles a host calls actors, default that of all.",
-)
-@click.option("--no-reuse", "no_reuse", is_flag=True, help="Run equal executions anew.")
-@click.option(
-    "--unsafe-no-sandbox",
-    "unsafe",
-    is_flag=True,
-    help="Run model-written code as yourself, without any isolation; never as root.",
-)
-@click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="Any other value.")
-@click.option(
-    "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
-)
+@STATES
 @UNTIL
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it can cost.")
-@_method_options
 def run(
-    log: Path,
-    config_file: Path | None,
-    pairs: Sequence[str],
-    no_reuse: bool,
-    unsafe: bool,
-    dump_states: Path | None,
-    until: int | None,
-    dry_run: bool,
-    **options: Any,
+    log: Path, dump_states: Path | None, until: int | None, dry_run: bool, given: Given
 ) -> None:
     """Record a new run in the file LOG."""
-    from ..replayers.config import load_config, parse_config, with_options
-
-    table = load_config(config_file) if config_file else {}
-    given = {key.replace("__", "."): value for key, value in options.items() if value is not None}
-    if no_reuse:
-        given["reuse"] = False
-    if unsafe:
-        given["benchmark.sandbox"] = "none"
-    table = with_options(table, {**given, **parse_pairs(pairs)})
-    config = parse_config(table, str(config_file) if config_file else "options")
+    config = given.config()
     if dry_run:
         _print_plan(config)
     else:
@@ -120,9 +38,7 @@ def run(
 
 @cli.command()
 @LOG
-@click.option(
-    "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
-)
+@STATES
 @UNTIL
 @click.option("--origin", type=click.Path(path_type=Path), help="Where the log of a fork is now.")
 @click.option("--no-origin", is_flag=True, help="Go on with a fork without the log it is from.")

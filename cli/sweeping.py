@@ -5,31 +5,24 @@ from __future__ import annotations
 import tomllib
 from collections.abc import Mapping, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any, TypeVar
+from typing import TYPE_CHECKING
 
 import click
 
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
+from .configuring import Configured, Given, parse_pairs
 from .printing import json_text
-from .recording import Progress, parse_pairs, run
+from .recording import Progress
 
 if TYPE_CHECKING:
     from ..replayers.sweeping import Axis
     from ..replayers.swept import Row
 
-_NOT_OF_RUN = frozenset({"log", "dump_states", "until", "dry_run"})
 _WORDS = {"ModelReplied": "replies", "PassagesFound": "searches", "TextEmbedded": "texts"}
-Command = TypeVar("Command", bound=click.Command)
 
 
-def _with_options_of_run(command: Command) -> Command:
-    command.params += [each for each in run.params if each.name not in _NOT_OF_RUN]
-    return command
-
-
-@_with_options_of_run
-@cli.command()
+@cli.command(cls=Configured)
 @click.argument("folder", type=click.Path(path_type=Path))
 @click.option(
     "--vary",
@@ -44,11 +37,7 @@ def _with_options_of_run(command: Command) -> Command:
 )
 @JSON
 def sweep(
-    folder: Path,
-    vary: Sequence[str],
-    preset: str | None,
-    as_json: bool,
-    **options: Any,
+    folder: Path, vary: Sequence[str], preset: str | None, as_json: bool, given: Given
 ) -> None:
     """Record one run per setting in FOLDER; a run asks the logs of those before it first.
 
@@ -60,7 +49,7 @@ def sweep(
     axes = [*map(_axis, vary), *([PRESETS[preset]] if preset else [])]
     if not axes:
         raise BadInput("sweep: give --vary or --preset, or record one run with `discernmem run`")
-    planned = plan(_configuration(**options), axes, str(options["config_file"] or "options"))
+    planned = plan(given.table(), axes, given.source)
     with Sweep(folder, planned) as runs:
         for number, each in enumerate(planned, start=1):
             if as_json:
@@ -72,27 +61,6 @@ def sweep(
                     click.echo("is finished already")
     found = rows(folder, planned)
     click.echo(json_text([row.plain() for row in found]) if as_json else _table(found))
-
-
-def _configuration(
-    config_file: Path | None,
-    pairs: Sequence[str],
-    no_reuse: bool,
-    unsafe: bool,
-    **options: Any,
-) -> dict[str, Any]:
-    """The table that all runs share, from the options of `run`."""
-    from ..replayers.config import load_config, with_options
-
-    table = load_config(config_file) if config_file else {}
-    given = {
-        key.replace("__", "."): value for key, value in options.items() if value not in (None, ())
-    }
-    if no_reuse:
-        given["reuse"] = False
-    if unsafe:
-        given["benchmark.sandbox"] = "none"
-    return with_options(table, {**given, **parse_pairs(pairs)})
 
 
 def _axis(text: str) -> Axis:

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
-from discernmem.cli.recording import parse_pairs
+from discernmem.cli.configuring import parse_pairs
 from discernmem.eventlog.codec import canonical
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.config import Config, load_config, parse_config, with_options
