@@ -47,7 +47,7 @@ def extract_object(text: str) -> dict[str, object] | Problem:
         whole = _decode(answer, 0)
         if not isinstance(whole, Problem) and whole[1] == len(answer):
             return _checked(whole[0])
-    answer = _without_reasoning(answer).strip()
+    answer = without_reasoning(answer).strip()
     if not answer:
         return Problem("the answer holds no JSON object" + _only(text))
     if answer.startswith("["):
@@ -70,7 +70,7 @@ def _only(text: str) -> str:
     return ", only reasoning" if text.strip() else ", it is empty"
 
 
-def _without_reasoning(text: str) -> str:
+def without_reasoning(text: str) -> str:
     """Return ``text`` without its reasoning blocks.
 
     What stood around a block is joined by a line break, which is not allowed inside a JSON string:

@@ -12,6 +12,7 @@ from typing import Any, Literal
 
 import attrs
 
+from ...decisions.llm.parsing import without_reasoning
 from ...eventlog.errors import BadInput
 from ..benchmarks.base import Benchmark, Task
 from ..benchmarks.reading import extract
@@ -120,12 +121,15 @@ class _Performance:
         return self.episode.played(self._contexts)
 
     def _speak(self, parts: Sequence[_Part], said: dict[str, str]) -> None:
-        """Ask the roles of one generation until each has said its last word of this pass."""
+        """Ask the roles of one generation until each has said its last word of this pass.
+
+        What a role reasons is in the trajectory; nobody else hears it, and it is no action.
+        """
         while parts:
             replies = self.stage.ask([part.turn() for part in parts])
             for part, reply in zip(parts, replies, strict=True):
                 self.episode.message(part.role.name, reply)
-                said[part.role.name] = reply.text
+                said[part.role.name] = _spoken(reply.text)
             parts = [part for part in parts if part.goes_on(said[part.role.name])]
 
     def block(self, role: str, heard: Sequence[tuple[str, str]]) -> str:
@@ -187,6 +191,12 @@ class _Part:
         """What a lookup made for a role asks: the question, and the answers it is to judge."""
         question = self._performance.episode.task.text.partition("\n")[0]
         return " ".join([question, *(extract(text) for _, text in self._heard)])
+
+
+def _spoken(reply: str) -> str:
+    """What a reply says aloud."""
+    said = without_reasoning(reply)
+    return reply if said == reply else said.strip()
 
 
 def _one_of(choices: Sequence[str]) -> dict[str, Any]:

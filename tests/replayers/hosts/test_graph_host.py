@@ -176,6 +176,15 @@ def test_two_arms_differ_by_exactly_the_memory_block(name: str, searcher: Shelf 
             assert (turn.role, turn.number, turn.schema) == (plain.role, plain.number, plain.schema)
 
 
+def test_what_a_role_reasons_is_noted_but_neither_heard_nor_done_nor_searched() -> None:
+    stage = Recorder(lambda turn: f"<think>Or <search>more</search>?</think>{turn.role} goes")
+    played = play("autogen", stage, Walking(1, Shelf()))
+    assert stage.searched == []
+    assert stage.prompts("user_proxy")[0].endswith("[assistant] assistant goes")
+    assert [step.text for step in played.steps if step.kind == "action"] == ["user_proxy goes"]
+    assert played.steps[0].text.startswith("<think>")
+
+
 # -- searching -----------------------------------------------------------------------------------
 
 
