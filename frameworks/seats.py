@@ -12,6 +12,7 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
+from ..decisions.llm.parsing import without_reasoning
 from ..eventlog.errors import BadInput, DiscernmemError
 from ..replayers.benchmarks.base import Benchmark, Task
 from ..replayers.hosts.base import Played, Stage, Turn
@@ -161,7 +162,9 @@ class Seats:
     def ask(
         self, role: str, messages: Sequence[Message], schema: Mapping[str, Any] | None = None
     ) -> str:
-        """The reply of ``role``; one that asks for a search is asked again with what was found.
+        """What ``role`` says; if it asks for a search, it is asked again with what was found.
+
+        What it reasons is in the trajectory; nobody else hears it, and it is no action.
 
         Raises:
             BadInput: the role owns memories and was not offered them before.
@@ -194,7 +197,8 @@ class Seats:
         self._episode.message(role, spoken)
         if role in self._plan.roles:
             self._spoke = role
-        return spoken.text
+        said = without_reasoning(spoken.text)
+        return spoken.text if said == spoken.text else said.strip()
 
     def _known(self, role: str, known: Sequence[str], where: str) -> str:
         if role not in known:

@@ -145,6 +145,10 @@ def seeking(role: str, prompt: str) -> str:
     return f"<search>rivers {prompt.count('<information>')}</search>"
 
 
+def thinking(role: str, _: str) -> str:
+    return f"<think>As {role} I <search>doubt</search> it.</think>\n\nright"
+
+
 def moving(_: str, prompt: str) -> str:
     return "move rooma roomb" if prompt.count("> move") % 2 == 0 else "move roomb rooma"
 
@@ -172,6 +176,12 @@ def experiments(lab: Lab) -> Mapping[str, Any]:
             "search",
             AutoGenHost("pair", PAIR, round_robin, searching=["planner"]),
             seeking,
+            search=True,
+        ),
+        "thinking": lab.play(
+            "thinking",
+            AutoGenHost("pair", PAIR, round_robin, searching=["planner"]),
+            thinking,
             search=True,
         ),
         "broken off": lab.break_off("broken", pair, helped, learns="planner"),

@@ -7,7 +7,16 @@ from typing import Any
 import pytest
 from teams import Team, check_ownership
 
-PLAYED = ["round robin", "selector", "graph", "steps", "structured", "streaming", "search"]
+PLAYED = [
+    "round robin",
+    "selector",
+    "graph",
+    "steps",
+    "structured",
+    "streaming",
+    "search",
+    "thinking",
+]
 TASK = "Passage 1: In passage 1 the answer is right.\n\nQuestion: Which way?\nGive a short answer, "
 TASK += "without explanation."
 
@@ -96,6 +105,22 @@ def test_a_searching_role_is_asked_again_with_what_was_found(autogen: dict[str, 
     assert "[1]" not in fourth
     kinds = [step["kind"] for step in autogen["search"]["steps"][0]]
     assert kinds[:5] == ["message", "information", "message", "information", "message"]
+
+
+def test_what_a_role_reasons_is_kept_from_its_team_and_asks_for_nothing(
+    autogen: dict[str, Any],
+) -> None:
+    team = Team(autogen["thinking"])
+    assert not [
+        prompt
+        for role in ("planner", "writer")
+        for prompt in team.prompts(role)
+        if "doubt" in prompt
+    ]
+    assert autogen["thinking"]["searches"] == []
+    steps = autogen["thinking"]["steps"][0]
+    assert "doubt" in steps[0]["text"]
+    assert [step["text"] for step in steps if step["kind"] == "action"] == ["right"]
 
 
 def test_an_endpoint_that_fails_amid_a_team_is_no_score_and_resume_ends_the_run(
