@@ -106,7 +106,7 @@ class MessageRef:
 
 @attrs.frozen(kw_only=True, slots=False)
 class Injected:
-    """A memory as it was handed to its owner: identity, version, owner role.
+    """A memory as it was handed out: identity, version, the role that received it.
 
     ``body`` is the start of the SHA-256 of the rule, since a repair candidate is tried under its
     parent's identity and version.
@@ -375,8 +375,8 @@ class EffectMeasured(Event):
 class ScopeChecked(Event):
     """Whether the observed contexts satisfied the memory's conditions (Eq. 5).
 
-    ``context`` is what was checked: the owner's pre-action context, or for an attachment one made
-    of the task and the proposal.
+    ``context`` is what was checked: the pre-action context of the role that received the memory, or
+    for an attachment one made of the task and the proposal.
     """
 
     memory: str

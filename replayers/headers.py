@@ -10,6 +10,7 @@ import attrs
 from ..eventlog import events as ev
 from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog
+from .config import parse_config
 
 Differences = dict[str, tuple[Any, Any]]
 
@@ -58,8 +59,12 @@ def differing(a: ev.RunStarted, b: ev.RunStarted) -> Differences:
 
 
 def differing_config(a: Mapping[str, Any], b: Mapping[str, Any]) -> Differences:
-    """As `differing`, of two tables of configuration."""
-    return _unequal(_flat("", a), _flat("", b))
+    """As `differing`, of two tables of configuration; what one leaves out has its default."""
+    return _unequal(_flat("", _whole(a)), _flat("", _whole(b)))
+
+
+def _whole(table: Mapping[str, Any]) -> dict[str, Any]:
+    return parse_config(table, "recorded configuration").table()
 
 
 def differing_world(a: ev.RunStarted, b: ev.RunStarted) -> Differences:

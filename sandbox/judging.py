@@ -65,12 +65,10 @@ def _not_collected(counted: Grade, solution: str, trouble: Mapping[str, Any]) ->
         return evolve(counted, verdict="fail", reason=_named(kind, "in the solution"))
     if module is not None and module in foreign_modules(solution):
         return _missing(counted, str(module))
-    what = (
-        f"the tests need a module that the sandbox lacks ({kind})"
-        if module
-        else f"{kind} while collecting the tests"
-    )
-    return evolve(counted, verdict="error", reason=what)
+    if module is not None:
+        return evolve(counted, verdict="error", reason="the tests need a module the sandbox lacks")
+    what = "pytest refuses" if kind == "Failed" else f"{kind} while collecting"
+    return evolve(counted, verdict="error", reason=f"{what} the tests")
 
 
 def _missing(counted: Grade, module: str) -> Grade:
@@ -83,5 +81,5 @@ def _named(kind: str, where: str) -> str:
     if kind == "MemoryError":
         return f"memory ({where})"
     if kind == "Failed":
-        return f"an exception that is due was not raised, or the like, {where}"
+        return f"an expected exception missing, or pytest.fail, {where}"
     return f"{kind} {where}"

@@ -33,18 +33,14 @@ def shown(*, tests: bool) -> list[str]:
     view.empty("/dev")
     for device in ("null", "zero", "full", "random", "urandom"):
         view.arguments += ["--dev-bind", f"/dev/{device}", f"/dev/{device}"]
-    for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/nix/store"):
+    for path in (*_libraries(), "/etc/ld.so.cache", *_python(), interpreter()):
         view.show(path)
-    view.show("/etc/ld.so.cache")
-    for folder in ("lib", "lib64"):
-        view.show(os.path.join(sys.base_prefix, folder))
-    view.show(interpreter())
     for path in _foreign_packages():
         view.empty(path)
     view.show(str(INSIDE), f"{CODE}/inside")
     if tests:
         for package in pytest_packages():
-            view.show(str(package), f"{SITE}/{package.name}")
+            view.show(os.path.realpath(package), f"{SITE}/{package.name}")
     return [*view.arguments, *(part for place in view.sealed for part in ("--remount-ro", place))]
 
 
@@ -82,13 +78,28 @@ class _View:
                 self.arguments += ["--perms", "0755", "--dir", str(parent)]
 
 
+def _libraries() -> Iterator[str]:
+    """Where the shared libraries lie; on Debian, which keeps them apart, nothing beside them."""
+    kind = sysconfig.get_config_var("MULTIARCH") or ""
+    for path in ("/lib", "/lib64", "/usr/lib", "/usr/lib64", "/nix/store"):
+        narrow = os.path.join(path, kind)
+        yield narrow if kind and os.path.isdir(narrow) and not os.path.islink(path) else path
+
+
+def _python() -> Iterator[str]:
+    """Where the standard library lies, with its own shared libraries where it brings some."""
+    if sys.base_prefix == "/usr":
+        yield from {sysconfig.get_path("stdlib"), sysconfig.get_path("platstdlib")}
+        return
+    for folder in ("lib", "lib64"):
+        yield os.path.join(sys.base_prefix, folder)
+
+
 def _foreign_packages() -> Iterator[str]:
     """Folders of installed packages that lie inside the bound library folders."""
     library = sysconfig.get_path("stdlib")
     places = [os.path.join(library, name) for name in ("site-packages", "dist-packages")]
-    for path in [*places, "/usr/lib/python3/dist-packages"]:
-        if os.path.isdir(path):
-            yield path
+    yield from filter(os.path.isdir, places)
 
 
 @functools.cache

@@ -118,6 +118,8 @@ class Link:
                 self._shared.change(number, decoder.parts(slots))
             for node, number in reply["born"]:
                 self._shared.put(number, decoder.mutable[node])
+            for number in reply["forget"]:
+                self._shared.drop(number)
             printed = str(reply["printed"])
             error = None
             if "raised" in reply:

@@ -153,7 +153,7 @@ class Encoder:
             self._born(value, len(self.table))
             return self._container(MUTABLE[kind], contents(value))
         if kind is tuple or kind is frozenset:
-            return self._container(kind.__name__, value)
+            return self._container(kind.__name__, list(value))
         if kind in _LEAVES:
             return self._node(_LEAVES[kind](value))
         if kind is type and id(value) in _TYPE_IDS:

@@ -400,7 +400,7 @@ def test_an_exception_that_is_due_and_does_not_come_fails() -> None:
     """
     result = graded("def check(): pass\n", test)
     assert (result.verdict, result.failed) == ("fail", 1)
-    assert "not raised" in result.reason
+    assert "an expected exception missing" in result.reason
 
 
 def test_what_the_solution_prints_is_captured() -> None:
@@ -544,3 +544,45 @@ def test_the_hash_seed_is_fixed() -> None:
 def test_an_unknown_isolation_is_bad_input() -> None:
     with pytest.raises(BadInput, match="'chroot' is unknown"):
         grade("", "", isolation="chroot")
+
+
+def test_a_list_that_the_solution_keeps_is_the_same_list_for_the_tests() -> None:
+    solution = """
+        import functools
+        class Shelf:
+            def __init__(self): self.rows = {"a": [1]}
+            def kept(self): return self.rows
+            def row(self): return self.rows["a"]
+            def pair(self): return (0, self.rows["a"])
+            def copied(self): return {key: list(row) for key, row in self.rows.items()}
+        @functools.cache
+        def once(): return []
+    """
+    test = """
+        from solution import Shelf, once
+
+        def test_kept():
+            shelf = Shelf()
+            shelf.kept()["b"] = [2]
+            assert shelf.kept() == {"a": [1], "b": [2]}
+            shelf.row().append(3)
+            shelf.pair()[1].append(4)
+            assert shelf.row() == [1, 3, 4] and shelf.row() is shelf.row()
+
+        def test_copied():
+            shelf = Shelf()
+            shelf.copied().clear()
+            shelf.copied()["a"].append(2)
+            assert shelf.copied() == {"a": [1]}
+
+        def test_cached():
+            once().append(1)
+            assert once() == [1]
+
+        def test_many():
+            shelves = [Shelf() for _ in range(100)]
+            rows = [shelf.row() for shelf in shelves]
+            rows[-1].append(9)
+            assert shelves[-1].row() == [1, 9]
+    """
+    assert_passes(graded(solution, test), 4)
