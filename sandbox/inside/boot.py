@@ -5,6 +5,7 @@ from __future__ import annotations
 import json
 import os
 import sys
+from collections.abc import Callable
 
 from .confine import confine
 from .frames import READY, Stream
@@ -14,18 +15,24 @@ def main(text: str) -> None:
     """Play the role that the settings (JSON) name."""
     settings = json.loads(text)
     confine(settings["bounds"])
-    # Errors up to here are for the supervisor to read; what foreign code prints is not.
-    os.dup2(1, 2)
     # The settings say which descriptor is the channel; foreign code need not read it there.
     del sys.argv[1:]
     sys.path += settings["site"]
+    serve = _role(settings["role"])
+    # Errors up to here are for the supervisor to read; what foreign code prints is not.
+    os.dup2(1, 2)
     stream = Stream(settings["channel"])
     stream.send(READY)
-    if settings["role"] == "candidate":
+    serve(stream)
+
+
+def _role(name: str) -> Callable[[Stream], None]:
+    if name == "candidate":
         from . import candidate
 
-        candidate.serve(stream)
-    elif settings["role"] == "tests":
+        return candidate.serve
+    if name == "tests":
         from . import tests
 
-        tests.serve(stream)
+        return tests.serve
+    return lambda _: None

@@ -9,7 +9,7 @@ from pathlib import Path
 import pytest
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
-from discernmem.sandbox import Limits, grade, opening
+from discernmem.sandbox import Limits, grade, mounts, opening
 from discernmem.sandbox.bubblewrap import UIDS, Way
 from discernmem.sandbox.opening import candidates, open_way
 
@@ -83,3 +83,15 @@ def test_a_jail_ends_with_the_process_that_opened_it() -> None:
             return
         time.sleep(0.1)
     raise AssertionError("the jail lives on")
+
+
+def test_a_jail_without_what_the_tests_need_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    hollow = tmp_path / "pluggy"
+    hollow.mkdir()
+    (hollow / "__init__.py").write_text("raise ImportError('a hollow pluggy')\n")
+    packages = [hollow if path.name == "pluggy" else path for path in mounts.pytest_packages()]
+    monkeypatch.setattr(mounts, "pytest_packages", lambda: packages)
+    with pytest.raises(Infrastructure, match="ImportError: a hollow pluggy"):
+        grade(RIGHT, TEST)
