@@ -12,13 +12,12 @@ from collections.abc import Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from typing import Any
 
-from ..decisions.llm.parsing import without_reasoning
 from ..eventlog.errors import BadInput, DiscernmemError
 from ..replayers.benchmarks.base import Benchmark, Task
 from ..replayers.hosts.base import Played, Stage, Turn
 from ..replayers.hosts.episode import Episode
 from ..replayers.hosts.graph import NO_MORE
-from ..replayers.hosts.prompts import pre_action_context, user_message
+from ..replayers.hosts.prompts import aloud, pre_action_context, user_message
 from ..replayers.models.base import Message
 from ..replayers.search.protocol import query_of
 from .plan import Plan
@@ -197,8 +196,7 @@ class Seats:
         self._episode.message(role, spoken)
         if role in self._plan.roles:
             self._spoke = role
-        said = without_reasoning(spoken.text)
-        return spoken.text if said == spoken.text else said.strip()
+        return aloud(spoken.text)
 
     def _known(self, role: str, known: Sequence[str], where: str) -> str:
         if role not in known:

@@ -15,11 +15,10 @@ from ..eventlog.errors import CheckFailed
 from .benchmarks.base import Benchmark, Task
 from .executions import Sampling
 from .hosts.base import Host, Spoken, Turn
-from .models.base import Model, ModelCall, complete_all
+from .models.base import Model, complete_all
 from .models.cards import clean
 from .parting import Difference, Exchange, parting
 from .search.protocol import information
-from .seeds import derived_seed
 from .session import setting_of
 from .world import World
 
@@ -104,7 +103,7 @@ class _Asking:
         return ""
 
     def ask(self, turns: Sequence[Turn]) -> list[Spoken]:
-        replies = complete_all(self._model, [self._call(turn) for turn in turns])
+        replies = complete_all(self._model, [self._sampling.call(turn) for turn in turns])
         spoken = []
         for turn, reply in zip(turns, replies, strict=True):
             self.requests += 1
@@ -122,17 +121,6 @@ class _Asking:
     def _note(self, kind: str, role: str, asked: str, got: str) -> None:
         number = self.requests if kind == "request" else self.requests + 1
         self.trace.append(Exchange(kind=kind, number=number, role=role, asked=asked, got=got))
-
-    def _call(self, turn: Turn) -> ModelCall:
-        own = self._sampling.actor_temperature if turn.actor else None
-        return ModelCall(
-            messages=turn.messages,
-            temperature=self._sampling.temperature if own is None else own,
-            top_p=self._sampling.top_p,
-            max_tokens=self._sampling.max_tokens,
-            seed=derived_seed(self._sampling.seed, turn.role, turn.number),
-            schema=turn.schema,
-        )
 
 
 class _Astray(CheckFailed):

@@ -40,6 +40,18 @@ class Sampling:
         """What enters a request."""
         return attrs.asdict(self, filter=lambda _, value: value is not None)
 
+    def call(self, turn: Turn) -> ModelCall:
+        """What a role's turn asks of the model."""
+        own = self.actor_temperature if turn.actor else None
+        return ModelCall(
+            messages=turn.messages,
+            temperature=self.temperature if own is None else own,
+            top_p=self.top_p,
+            max_tokens=self.max_tokens,
+            seed=derived_seed(self.seed, turn.role, turn.number),
+            schema=turn.schema,
+        )
+
 
 @attrs.frozen(kw_only=True)
 class Execution:
@@ -292,25 +304,15 @@ class _Stage:
         return self.setting.block(self.choose(role, context))
 
     def ask(self, turns: Sequence[Turn]) -> list[Spoken]:
-        questions = [Question(self._call(turn), "role", turn.role) for turn in turns]
+        questions = [
+            Question(self.setting.sampling.call(turn), "role", turn.role) for turn in turns
+        ]
         answers = self.gateway.complete_all(questions, cause=self.cause)
         return [Spoken(answer.text, answer.event_id) for answer in answers]
 
     def search(self, query: str) -> Spoken:
         found = self.library.search(query, cause=self.cause)
         return Spoken(found.text, found.event_id)
-
-    def _call(self, turn: Turn) -> ModelCall:
-        sampling = self.setting.sampling
-        own = sampling.actor_temperature if turn.actor else None
-        return ModelCall(
-            messages=turn.messages,
-            temperature=sampling.temperature if own is None else own,
-            top_p=sampling.top_p,
-            max_tokens=sampling.max_tokens,
-            seed=derived_seed(sampling.seed, turn.role, turn.number),
-            schema=turn.schema,
-        )
 
 
 def task_key(task_id: str, text: str) -> str:

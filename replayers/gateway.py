@@ -65,7 +65,7 @@ class Gateway:
         def fetched(number: int) -> Reply:
             if number not in replies:
                 assert self._model is not None
-                # No more than are asked at once, so that what is answered in turn is recorded in turn.
+                # Not more than at once: what is answered in turn is recorded in turn.
                 upto = number + at_once(self._model)
                 calls = [question.call for question in questions[number:upto]]
                 replies.update(enumerate(complete_all(self._model, calls), start=number))

@@ -33,7 +33,7 @@ def open_host(spec: str) -> Host:
         text = (resources.files(__package__) / f"{spec}.toml").read_text("utf-8")
         return parse_host(tomllib.loads(text), spec)
     if spec.endswith(".toml"):
-        return parse_host(_table(Path(spec)), spec)
+        return _team(Path(spec))
     if ":" in spec:
         return _made(_object(spec), spec)
     offered = plugin(HOSTS, spec)
@@ -49,6 +49,15 @@ def shipped_hosts() -> tuple[str, ...]:
     """The names of the hosts that ship with the package."""
     entries = resources.files(__package__).iterdir()
     return tuple(sorted(entry.name[:-5] for entry in entries if entry.name.endswith(".toml")))
+
+
+def _team(path: Path) -> Host:
+    table = _table(path)
+    if "gateway" not in table:
+        return parse_host(table, str(path))
+    from ..serving.files import parse_gateway
+
+    return parse_gateway(table, path.parent, str(path))
 
 
 def _table(path: Path) -> Mapping[str, Any]:

@@ -12,7 +12,6 @@ from typing import Any, Literal
 
 import attrs
 
-from ...decisions.llm.parsing import without_reasoning
 from ...eventlog.errors import BadInput
 from ..benchmarks.base import Benchmark, Task
 from ..benchmarks.reading import extract
@@ -20,7 +19,7 @@ from ..models.base import Message
 from ..search.protocol import query_of
 from .base import Played, Stage, Turn
 from .episode import Episode
-from .prompts import pre_action_context, user_message
+from .prompts import aloud, pre_action_context, user_message
 
 Searching = Literal["", "asks", "once"]
 """How a role comes by passages: never, by asking, or by one lookup made for it."""
@@ -129,7 +128,7 @@ class _Performance:
             replies = self.stage.ask([part.turn() for part in parts])
             for part, reply in zip(parts, replies, strict=True):
                 self.episode.message(part.role.name, reply)
-                said[part.role.name] = _spoken(reply.text)
+                said[part.role.name] = aloud(reply.text)
             parts = [part for part in parts if part.goes_on(said[part.role.name])]
 
     def block(self, role: str, heard: Sequence[tuple[str, str]]) -> str:
@@ -191,12 +190,6 @@ class _Part:
         """What a lookup made for a role asks: the question, and the answers it is to judge."""
         question = self._performance.episode.task.text.partition("\n")[0]
         return " ".join([question, *(extract(text) for _, text in self._heard)])
-
-
-def _spoken(reply: str) -> str:
-    """What a reply says aloud."""
-    said = without_reasoning(reply)
-    return reply if said == reply else said.strip()
 
 
 def _one_of(choices: Sequence[str]) -> dict[str, Any]:

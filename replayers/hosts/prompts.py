@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
+from ...decisions.llm.parsing import without_reasoning
 from ...projections.store import Memory
 from .episode import Episode
 
@@ -34,6 +35,12 @@ def _quoted(text: str) -> str:
 
 def _listed(texts: Sequence[str]) -> str:
     return "; ".join(_quoted(text) for text in texts) if texts else "(none stated)"
+
+
+def aloud(reply: str) -> str:
+    """What a reply says, without what its role reasoned."""
+    said = without_reasoning(reply)
+    return reply if said == reply else said.strip()
 
 
 def pre_action_context(task: str, initial: str, heard: Sequence[tuple[str, str]]) -> str:

@@ -44,10 +44,7 @@ def layered(nodes: int) -> Edges:
     starts = [0, *(first + size * layer for layer in range(count))]
     layers = [range(low, high) for low, high in pairwise(starts)]
     return tuple(
-        (low, high)
-        for lower, upper in pairwise(layers)
-        for low in lower
-        for high in upper
+        (low, high) for lower, upper in pairwise(layers) for low in lower for high in upper
     )
 
 
