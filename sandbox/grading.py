@@ -17,7 +17,7 @@ from .limits import Limits
 from .opening import open_way
 from .reading import Reading, read_tests
 from .verdicts import Grade, Oracle, Verdict
-from .watch import CPU, Ended, MachineTrouble, Watch
+from .watch import CPU, RULES, Ended, MachineTrouble, Watch, load_trouble
 
 DEFAULT = Limits()
 
@@ -83,11 +83,11 @@ def _outside(way: Way, blank: Grade, solution: str, test: str, limits: Limits) -
         order = {"source": solution, "printed": limits.output_kib << 10}
         program.channel.send(frames.LOAD, json.dumps(order).encode())
         try:
-            loaded = json.loads(watch.receive(program)[1])
+            trouble = load_trouble(watch.receive(program)[1])
         except Ended as end:
             return ended(blank, end.reason)
-        if "error" in loaded:
-            return not_loaded(blank, solution, loaded)
+        if trouble is not None:
+            return not_loaded(blank, solution, trouble)
         tests.channel.send(frames.LOAD, _order("outside", test))
         return _relay(watch, program, tests, blank, solution)
 
@@ -107,7 +107,7 @@ def _relay(watch: Watch, program: Jail, tests: Jail, blank: Grade, solution: str
             report = json.loads(body)
             graded = judged(blank, solution, report)
             if report["gone"]:
-                return ended(graded, reason or "the program broke the rules of its channel")
+                return ended(graded, reason or RULES)
             return graded
         if kind != frames.REQUEST:
             continue

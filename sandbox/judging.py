@@ -8,6 +8,7 @@ from typing import Any
 
 from attrs import evolve
 
+from .inside.wire import ERRORS
 from .reading import UNUSED, foreign_modules
 from .verdicts import Grade
 
@@ -67,7 +68,7 @@ def _not_collected(counted: Grade, solution: str, trouble: Mapping[str, Any]) ->
         return _missing(counted, str(module))
     if module is not None:
         return evolve(counted, verdict="error", reason="the tests need a module the sandbox lacks")
-    what = "pytest refuses" if kind == "Failed" else f"{kind} while collecting"
+    what = f"{kind} while collecting" if kind in ERRORS else "pytest refuses"
     return evolve(counted, verdict="error", reason=f"{what} the tests")
 
 
@@ -77,9 +78,9 @@ def _missing(counted: Grade, module: str) -> Grade:
 
 
 def _named(kind: str, where: str) -> str:
-    """A reason by the kind of an exception."""
+    """A reason by the kind of an exception; any other word may be the program's own."""
     if kind == "MemoryError":
         return f"memory ({where})"
     if kind == "Failed":
         return f"an expected exception missing, or pytest.fail, {where}"
-    return f"{kind} {where}"
+    return f"{kind if kind in ERRORS else 'another exception'} {where}"

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import json
 import time
 from collections.abc import Sequence
+from typing import Any
 
 from attrs import define
 
@@ -13,6 +15,7 @@ from .jail import Jail
 from .limits import Limits
 
 CPU, STALLED, OUTPUT = "CPU limit", "stalled", "output limit"
+RULES = "the program broke the rules of its channel"
 
 _LOOK = 0.05  # seconds between two looks at what the jails use
 _START = 60.0  # seconds a jail may take to start before the machine is suspected
@@ -95,6 +98,23 @@ class Watch:
                 raise Ended(STALLED)
         if time.monotonic() > self._last:
             raise MachineTrouble(f"{self._limits.wall_seconds:.0f} s passed on a busy machine")
+
+
+def load_trouble(body: bytes) -> dict[str, Any] | None:
+    """How loading a program failed, from what it may have written itself; None if it is loaded.
+
+    Raises:
+        Ended: It is nothing that an honest jail says.
+    """
+    try:
+        said = json.loads(body)
+    except (ValueError, RecursionError):
+        said = None
+    if said == {}:
+        return None
+    if not isinstance(said, dict) or set(said) != {"error", "missing"}:
+        raise Ended(RULES)
+    return {key: None if value is None else str(value)[:100] for key, value in said.items()}
 
 
 def _left(status: int | None) -> str:

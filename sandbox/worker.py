@@ -13,7 +13,7 @@ from .inside.wire import Decoder, Encoder, Malformed, Unmarshallable, refuse, un
 from .jail import Jail
 from .limits import Limits
 from .opening import open_way
-from .watch import CPU, Ended, MachineTrouble, Watch
+from .watch import RULES, Ended, MachineTrouble, Watch, load_trouble
 
 _LIFE = 3600  # seconds of processor time after which the kernel ends any worker
 DEFAULT = Limits()
@@ -60,9 +60,12 @@ class Worker:
         order = {"source": source, "printed": limits.output_kib << 10}
         with contextlib.ExitStack() as undo:
             undo.enter_context(self._jail)
-            loaded = json.loads(self._asked(frames.LOAD, json.dumps(order).encode()))
-            if "error" in loaded:
-                raise ProgramFailed(str(loaded["error"]), "the module cannot be loaded")
+            try:
+                trouble = load_trouble(self._asked(frames.LOAD, json.dumps(order).encode()))
+            except Ended as end:
+                raise ProgramFailed(end.reason) from None
+            if trouble is not None:
+                raise ProgramFailed(str(trouble["error"]), "the module cannot be loaded")
             undo.pop_all()
 
     def __enter__(self) -> Worker:
@@ -102,7 +105,7 @@ class Worker:
         except Malformed:
             raise ProgramFailed("the value is not plain data") from None
         except (ValueError, LookupError, TypeError, RecursionError):
-            raise ProgramFailed("the program broke the rules of its channel") from None
+            raise ProgramFailed(RULES) from None
 
     def _message(self, name: str, arguments: tuple[Any, ...]) -> dict[str, Any]:
         encoder = Encoder(refuse)
@@ -135,6 +138,3 @@ class Worker:
 def _failure(reply: dict[str, Any]) -> ProgramFailed:
     raised = reply["raised"]
     return ProgramFailed(str(raised["name"])[:100], str(raised["text"]))
-
-
-__all__ = ["CPU", "ProgramFailed", "Worker"]

@@ -49,7 +49,9 @@ def test_every_module_is_installed_and_no_test(wheel: list[str]) -> None:
     assert not [name for name in installed if "/tests/" in name or "/bench/" in name]
 
 
-@pytest.mark.parametrize("pattern", ["eventlog/*.sql", "replayers/search/*.sql", "replayers/hosts/*.toml", "data/**/*.*"])
+@pytest.mark.parametrize(
+    "pattern", ["eventlog/*.sql", "replayers/search/*.sql", "replayers/hosts/*.toml", "data/**/*.*"]
+)
 def test_the_files_that_code_reads_are_installed(wheel: list[str], pattern: str) -> None:
     files = [path for path in ROOT.glob(pattern) if path.suffix not in (".md", ".py", ".pyc")]
     assert files

@@ -546,6 +546,23 @@ def double(number):
     os._exit(0)
 """,
     ),
+    *(
+        cheat(
+            f"claim to be loaded, by {said}",
+            f"""
+import os, struct
+body = {said.encode()!r}
+for descriptor in range(3, 64):
+    try:
+        os.write(descriptor, struct.pack(">Ic", len(body), b"L") + body)
+    except OSError:
+        pass
+while True:
+    pass
+""",
+        )
+        for said in ("{}", "5", "nonsense", '{"error": ["x"], "missing": {}}')
+    ),
     cheat(
         "speak before being asked",
         """
