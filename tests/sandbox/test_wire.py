@@ -75,9 +75,9 @@ def crossed(value: Any) -> Any:
 def shape(value: Any) -> Any:
     """Types all the way down, where equality would take 1 for True."""
     if isinstance(value, dict):
-        return dict, sorted((repr(key), repr(shape(part))) for key, part in value.items())
+        return dict, sorted(repr((shape(key), shape(part))) for key, part in value.items())
     if isinstance(value, (set, frozenset)):
-        return type(value), sorted(map(repr, value))
+        return type(value), sorted(repr(shape(part)) for part in value)
     if isinstance(value, (list, tuple)):
         return type(value), [shape(part) for part in value]
     return type(value), repr(value)
