@@ -53,7 +53,7 @@ def facts_of(parsed: OracleProblem, state: object) -> frozenset[tuple[str, ...]]
 
 
 @pytest.mark.parametrize(
-    ("name", "line", "steps"),
+    ("name", "line", "listed"),
     [
         ("gripper", "a aba→bbb", 25),
         ("blockworld", "b1/b2 b3/b4 | b1>b4 b2>b3", 25),
@@ -61,23 +61,28 @@ def facts_of(parsed: OracleProblem, state: object) -> frozenset[tuple[str, ...]]
     ],
 )
 def test_a_random_walk_has_the_actions_and_states_of_unified_planning(
-    name: str, line: str, steps: int
+    name: str, line: str, listed: int
 ) -> None:
+    """400 steps; listing every action takes the oracle long, so it is done for the first ones."""
     domain, problem, text = load(name, line)
     game = ground(domain, problem)
     parsed, simulator = oracle(text, as_pddl(name, problem))
     player = random.Random(3)
     state, mirror = game.initial, simulator.get_initial_state()
-    for _ in range(steps):
-        theirs = {
-            " ".join((action.name, *map(str, arguments))): (action, arguments)
-            for action, arguments in simulator.get_applicable_actions(mirror)
-            if len(set(map(str, arguments))) == len(arguments)
-        }
+    for step in range(400):
         ours = game.applicable(state)
-        assert [move.text for move in ours] == sorted(theirs)
+        if step < listed:
+            theirs = [
+                " ".join((action.name, *map(str, arguments)))
+                for action, arguments in simulator.get_applicable_actions(mirror)
+                if len(set(map(str, arguments))) == len(arguments)
+            ]
+            assert [move.text for move in ours] == sorted(theirs)
         move = player.choice(ours)
-        state, mirror = move.after(state), simulator.apply(mirror, *theirs[move.text])
+        arguments = tuple(parsed.object(argument) for argument in move.arguments)
+        assert simulator.is_applicable(mirror, parsed.action(move.name), arguments)
+        mirror = simulator.apply(mirror, parsed.action(move.name), arguments)
+        state = move.after(state)
         assert frozenset(game.holding(state)) == facts_of(parsed, mirror)
     assert (game.satisfied(state) == len(game.goals)) == simulator.is_goal(mirror)
 
