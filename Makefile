@@ -42,6 +42,7 @@ lint: install
 
 bench: install
 	@echo "# the log against its peers"; $(BIN)/python bench/eventlog_bench.py
+	@echo "# the sandbox"; $(BIN)/python bench/sandbox_bench.py
 	@echo "# a large log"; $(BIN)/python bench/log_scale_bench.py $(LARGE)
 
 clean:

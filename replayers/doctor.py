@@ -12,6 +12,9 @@ from pathlib import Path
 from ..eventlog.errors import DiscernmemError
 from ..sandbox import check
 from ..sandbox.opening import open_way
+from .benchmarks import SHIPPED
+from .hosts import shipped_hosts
+from .plugins import BENCHMARKS, EMBEDDERS, HOSTS, MODELS, plugin_names, refusals
 
 Finding = tuple[str, str]
 
@@ -26,6 +29,7 @@ def examine(folder: Path = Path()) -> Iterator[Finding]:
     yield "bundled model", _bundled()
     yield "embedder", _embedder()
     yield from _sandbox()
+    yield from _plugins()
     yield "free disk", _disk(folder)
 
 
@@ -87,6 +91,21 @@ def _sandbox() -> Iterator[Finding]:
     for one in tried:
         name = "sandbox stops" if one.stopped else "sandbox FAILS to stop"
         yield name, f"{one.attack} ({one.how})"
+
+
+def _plugins() -> Iterator[Finding]:
+    """What other distributions offer, and what of it is never used."""
+    for group, built_in in (
+        (HOSTS, shipped_hosts()),
+        (BENCHMARKS, tuple(SHIPPED)),
+        (MODELS, ()),
+        (EMBEDDERS, ()),
+    ):
+        refused = refusals(group, built_in)
+        offered = [name for name in plugin_names(group) if name not in built_in]
+        if offered:
+            yield f"plugins, {group.rpartition('.')[2]}", ", ".join(offered)
+        yield from (("plugin refused", line) for line in refused)
 
 
 def _disk(folder: Path) -> str:

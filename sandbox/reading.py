@@ -34,6 +34,8 @@ _ATTRIBUTES = {
     "random": _words("seed setstate getstate"),
     "pytest": _words("warns deprecated_call MonkeyPatch"),
 }
+# Left undefined by tests that bring their own copy of the solution, but not of its imports.
+_HINTS = _words("Any Callable Dict List Optional Tuple Union")
 _DUNDERS = _words("__init__ __name__ __class__ __main__ __len__ __str__ __repr__ __eq__")
 
 
@@ -59,7 +61,8 @@ def read_tests(test: str) -> Reading:
         names = _undefined(test)
     except (SyntaxError, ValueError, RecursionError, MemoryError) as error:
         return Reading(test, trouble=f"{type(error).__name__} in the tests")
-    if not names and not any("solution" in _imported(node) for node in ast.walk(tree)):
+    imports = any("solution" in _imported(node) for node in ast.walk(tree))
+    if not imports and _HINTS.issuperset(names):
         return Reading(test, trouble=UNUSED)
     return Reading(_completed(test, tree, names), inside=_reach(tree))
 

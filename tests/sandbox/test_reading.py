@@ -51,6 +51,11 @@ def test_undefined_names_are_taken_from_the_solution() -> None:
     assert "\n".join([first, *rest]) == text
 
 
+def test_tests_with_a_copy_of_the_solution_cannot_judge_it() -> None:
+    copied = "def f() -> List[int]: return []\ndef test_f():\n    assert f() == []\n"
+    assert read_tests(copied).trouble == UNUSED
+
+
 def test_tests_that_never_name_the_solution_cannot_judge() -> None:
     assert read_tests("def f(): pass\ndef test_f():\n    assert f() is None\n").trouble == UNUSED
 
