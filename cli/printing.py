@@ -46,10 +46,15 @@ def table(rows: Sequence[TaskRow]) -> str:
         )
         for row in rows
     ]
-    widths = [max(map(len, column)) for column in zip(*table, strict=True)]
+    return columns(table)
+
+
+def columns(lines: Sequence[Sequence[str]]) -> str:
+    """Cells under each other, each column as wide as its widest."""
+    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in table
+        for line in lines
     )
 
 

@@ -12,7 +12,7 @@ import click
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .configuring import Configured, Given, parse_pairs
-from .printing import json_text
+from .printing import columns, json_text
 from .recording import Progress
 
 if TYPE_CHECKING:
@@ -94,11 +94,7 @@ def _table(rows: Sequence[Row]) -> str:
         )
         for row in rows
     ]
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
-    )
+    return columns(lines)
 
 
 def _percent(share: float | None) -> str:

@@ -35,6 +35,7 @@ import attrs
 from ...eventlog.errors import BadInput
 from .graph import GraphHost, Role
 from .shapes import SHAPES, turned
+from .values import known, text, texts
 
 _ROLE = frozenset({"name", "hears", "plays", "search", "actor"})
 _SHAPE = frozenset({"kind", "nodes", "seed", "reverse", "search", "actor"})
@@ -50,7 +51,7 @@ def parse_host(table: Mapping[str, Any], source: str) -> GraphHost:
             or a role without instructions.
     """
     place = f"host {source}"
-    _known(table, _HOST, place)
+    known(table, _HOST, place)
     if ("roles" in table) == ("shape" in table):
         raise BadInput(f"{place}: needs either [[roles]] or a [shape]; give one of them")
     roles = _roles(table["roles"], place) if "roles" in table else _shaped(table["shape"], place)
@@ -59,7 +60,7 @@ def parse_host(table: Mapping[str, Any], source: str) -> GraphHost:
     if last.search:
         raise BadInput(f"{place}: {last.name} speaks last and may not search; take its search away")
     return GraphHost(
-        name=_text(table.get("name"), f"{place}: name"),
+        name=text(table.get("name"), f"{place}: name"),
         generations=generations,
         instructions=_instructions(table.get("instructions"), roles, place),
     )
@@ -69,11 +70,11 @@ def _roles(entries: Any, place: str) -> dict[str, Role]:
     roles: dict[str, Role] = {}
     for number, entry in enumerate(entries if isinstance(entries, list) else (), start=1):
         where = f"{place}: role {number}"
-        _known(entry, _ROLE, where)
+        known(entry, _ROLE, where)
         role = Role(
-            name=_text(entry.get("name"), f"{where}: name"),
-            hears=tuple(_texts(entry.get("hears", []), f"{where}: hears")),
-            plays=_text(entry.get("plays", entry["name"]), f"{where}: plays"),
+            name=text(entry.get("name"), f"{where}: name"),
+            hears=tuple(texts(entry.get("hears", []), f"{where}: hears")),
+            plays=text(entry.get("plays", entry["name"]), f"{where}: plays"),
             search=_search(entry.get("search", ""), where),
             actor=_switch(entry.get("actor", False), f"{where}: actor"),
         )
@@ -94,7 +95,7 @@ def _roles(entries: Any, place: str) -> dict[str, Role]:
 
 def _shaped(shape: Any, place: str) -> dict[str, Role]:
     where = f"{place}: [shape]"
-    _known(shape, _SHAPE, where)
+    known(shape, _SHAPE, where)
     kind, nodes, seed = shape.get("kind"), shape.get("nodes"), shape.get("seed", 0)
     if kind not in SHAPES:
         raise BadInput(f"{where} kind {kind!r} is unknown; use {', '.join(SHAPES)}")
@@ -156,8 +157,8 @@ def _instructions(tables: Any, roles: Mapping[str, Role], place: str) -> dict[st
         where = f"{place}: [instructions.{protocol}]"
         if not isinstance(told, Mapping):
             raise BadInput(f"{where} must be a table of texts")
-        for key, text in told.items():
-            _text(text, f"{where} {key}")
+        for key, said in told.items():
+            text(said, f"{where} {key}")
             if not any(key in (role.name, role.plays) for role in roles.values()):
                 raise BadInput(f"{where} {key!r} is no role of it")
         for role in roles.values():
@@ -167,26 +168,6 @@ def _instructions(tables: Any, roles: Mapping[str, Role], place: str) -> dict[st
 
 
 # -- values ------------------------------------------------------------------------------------
-
-
-def _known(table: Any, keys: frozenset[str], place: str) -> None:
-    if not isinstance(table, Mapping):
-        raise BadInput(f"{place} must be a table")
-    for key in table:
-        if key not in keys:
-            raise BadInput(f"{place}: unknown key {key!r}; known: {', '.join(sorted(keys))}")
-
-
-def _text(value: Any, place: str) -> str:
-    if not isinstance(value, str) or not value.strip():
-        raise BadInput(f"{place} is {value!r}; give a text")
-    return value
-
-
-def _texts(value: Any, place: str) -> list[str]:
-    if not isinstance(value, list):
-        raise BadInput(f"{place} is {value!r}; give a list of role names")
-    return [_text(each, place) for each in value]
 
 
 def _search(value: Any, place: str) -> Any:

@@ -21,6 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...eventlog.errors import BadInput
+from ..hosts.values import known, text, texts
 from .host import GatewayHost
 
 _KEYS = frozenset({"roles", "others", "command", "files", "timeout"})
@@ -38,23 +39,21 @@ def parse_gateway(table: Mapping[str, Any], folder: Path, source: str) -> Gatewa
         BadInput: an unknown key, a role that is there twice, a command or file that is not there.
     """
     place = f"host {source}"
-    _known(table, frozenset({"name", "gateway"}), place)
+    known(table, frozenset({"name", "gateway"}), place)
     gateway, where = table["gateway"], f"{place}: [gateway]"
-    _known(gateway, _KEYS, where)
-    name = table.get("name")
-    if not isinstance(name, str) or not name.strip():
-        raise BadInput(f"{place}: name is {name!r}; give a text")
-    roles = _texts(gateway.get("roles"), f"{where} roles")
-    others = _texts(gateway.get("others", []), f"{where} others")
+    known(gateway, _KEYS, where)
+    name = text(table.get("name"), f"{place}: name")
+    roles = texts(gateway.get("roles"), f"{where} roles")
+    others = texts(gateway.get("others", []), f"{where} others")
     if not roles:
         raise BadInput(f"{where} roles is empty; name those that own memories")
     for role in (every := [*roles, *others]):
         if every.count(role) > 1:
             raise BadInput(f"{where} names role {role!r} twice; name each role once")
-    command = _texts(gateway.get("command", []), f"{where} command")
+    command = texts(gateway.get("command", []), f"{where} command")
     if command:
         _require_program(command[0], folder, where)
-    named = _texts(gateway.get("files", []), f"{where} files")
+    named = texts(gateway.get("files", []), f"{where} files")
     scripts = [word for word in command[1:] if (folder / word).is_file()]
     return GatewayHost(
         name=name,
@@ -86,17 +85,3 @@ def _seconds(value: Any, where: str) -> float:
     if type(value) not in (int, float) or not 0 < value < math.inf:
         raise BadInput(f"{where} timeout is {value!r}; give a number of seconds above 0")
     return float(value)
-
-
-def _known(table: Any, keys: frozenset[str], place: str) -> None:
-    if not isinstance(table, Mapping):
-        raise BadInput(f"{place} must be a table")
-    for key in table:
-        if key not in keys:
-            raise BadInput(f"{place}: unknown key {key!r}; known: {', '.join(sorted(keys))}")
-
-
-def _texts(value: Any, place: str) -> list[str]:
-    if not isinstance(value, list) or not all(isinstance(x, str) and x.strip() for x in value):
-        raise BadInput(f"{place} is {value!r}; give a list of texts")
-    return list(value)

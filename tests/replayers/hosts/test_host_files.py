@@ -109,7 +109,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (table(roles=[{"nme": "x"}]), "unknown key 'nme'"),
     (roles({"name": "a"}, {"name": "a"}), "another role's name"),
     (roles({"name": "a", "hears": ["b"]}), "hears 'b', which is no role"),
-    (roles({"name": "a", "hears": "b"}), "give a list of role names"),
+    (roles({"name": "a", "hears": "b"}), "give a list of texts"),
     (roles({"name": "a", "hears": ["a"]}), "in a circle (a -> a)"),
     (roles({"name": "a", "hears": ["b"]}, {"name": "b", "hears": ["a"]}), "in a circle"),
     (roles({"name": "a"}, {"name": "b"}), "heard by none; these are: a, b"),
