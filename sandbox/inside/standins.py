@@ -43,7 +43,7 @@ def _get(self: Any, name: str) -> Any:
     return _ask(self, "get", name)
 
 
-def _ask(self: Any, do: str, name: str, *arguments: Any, **keywords: Any) -> Any:
+def _ask(self: Any, do: str, name: str, /, *arguments: Any, **keywords: Any) -> Any:
     return self._discernmem_link.request(do, self._discernmem_number, name, arguments, keywords)
 
 
@@ -77,10 +77,10 @@ class StandInType(type):
     def __init__(cls, name: str, bases: tuple[type, ...], body: dict[str, Any], *_: Any) -> None:
         super().__init__(name, bases, body)
 
-    def _ask(cls, do: str, name: str, *arguments: Any, **keywords: Any) -> Any:
+    def _ask(cls, do: str, name: str, /, *arguments: Any, **keywords: Any) -> Any:
         return cls._discernmem_link.request(do, cls._discernmem_class, name, arguments, keywords)
 
-    def __call__(cls, *arguments: Any, **keywords: Any) -> Any:
+    def __call__(cls, /, *arguments: Any, **keywords: Any) -> Any:
         """Have the program make an object."""
         return cls._ask("special", "__call__", *arguments, **keywords)
 
@@ -151,7 +151,7 @@ class StandIn(metaclass=StandInType):
 
 
 def _special(name: str) -> Callable[..., Any]:
-    def method(self: Any, *arguments: Any, **keywords: Any) -> Any:
+    def method(self: Any, /, *arguments: Any, **keywords: Any) -> Any:
         return _ask(self, "special", name, *arguments, **keywords)
 
     return method

@@ -586,3 +586,26 @@ def test_a_list_that_the_solution_keeps_is_the_same_list_for_the_tests() -> None
             assert shelves[-1].row() == [1, 9]
     """
     assert_passes(graded(solution, test), 4)
+
+
+def test_arguments_may_have_any_name() -> None:
+    solution = """
+        class Person:
+            def __init__(this, name, self=1, do=2): this.parts = (name, self, do)
+            def tell(this, name, cls=3): return name, cls
+        def keep(**named): return named
+    """
+    test = """
+        from solution import Person, keep
+
+        def test_class():
+            assert Person(name="Ada", self=4, do=5).parts == ("Ada", 4, 5)
+
+        def test_method():
+            assert Person("Ada").tell(name="Eve", cls=6) == ("Eve", 6)
+
+        def test_function():
+            named = {"name": 1, "do": 2, "self": 3, "target": 4, "arguments": 5, "keywords": 6}
+            assert keep(**named) == named
+    """
+    assert_passes(graded(solution, test), 3)
