@@ -61,6 +61,14 @@ class Channel:
         else:
             self.closed = True
 
+    @property
+    def full(self) -> bool:
+        """Whether a frame waits to be taken; until then no more is read, whatever is said."""
+        if len(self._in) < HEADER.size:
+            return False
+        length: int = HEADER.unpack_from(self._in)[0]
+        return length > MOST or len(self._in) >= HEADER.size + length
+
     def frame(self) -> tuple[bytes, bytes] | None:
         """The next whole frame, if it is here; raises FrameTooLong for one nobody should read."""
         if len(self._in) < HEADER.size:
@@ -79,8 +87,8 @@ class Channel:
         """Wait until the other side is gone, dropping what it says; at most so long."""
         last = time.monotonic() + seconds
         while not self.closed and (left := last - time.monotonic()) > 0:
-            exchange([self], left)
             self._in.clear()
+            exchange([self], left)
 
     def close(self) -> None:
         """Close this side."""
@@ -92,8 +100,10 @@ def exchange(channels: list[Channel], seconds: float) -> None:
     """Wait for any of the channels to move, at most so long, and move it."""
     poll = select.poll()
     for channel in channels:
-        if not channel.closed:
-            poll.register(channel, select.POLLIN | (select.POLLOUT if channel.writing else 0))
+        wanted = 0 if channel.full else select.POLLIN
+        wanted |= select.POLLOUT if channel.writing else 0
+        if wanted and not channel.closed:
+            poll.register(channel, wanted)
     moved = dict(poll.poll(max(0.0, seconds) * 1000))
     for channel in channels:
         events = 0 if channel.closed else moved.get(channel.fileno(), 0)

@@ -28,10 +28,10 @@ class Meter:
         self.blocked = 0.0
         self._at = time.monotonic()
         self._active = 0.0
-        self.sample(owed=False)
+        self.sample(owed=0)
 
-    def sample(self, *, owed: bool) -> None:
-        """Look again; what happened since the last look counts as blocked only if it was owed."""
+    def sample(self, *, owed: float) -> None:
+        """Look again; at most the last `owed` seconds before this look count as blocked."""
         try:
             fields = stat(self._process)
             cpu = (int(fields[11]) + int(fields[12])) * _TICK
@@ -41,8 +41,8 @@ class Meter:
         now = time.monotonic()
         # The sum over threads falls when one ends, and ticks are coarse: the larger step is right.
         step = max(cpu - self.cpu, active - self._active, 0.0)
-        if owed and not held:
-            self.blocked += max(0.0, now - self._at - step)
+        if not held:
+            self.blocked += max(0.0, min(owed, now - self._at) - step)
         self._at, self._active, self.cpu = now, active, max(cpu, self.cpu)
 
     def _threads(self) -> tuple[float, bool]:

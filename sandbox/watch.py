@@ -18,6 +18,7 @@ CPU, STALLED, OUTPUT = "CPU limit", "stalled", "output limit"
 RULES = "the program broke the rules of its channel"
 
 _LOOK = 0.05  # seconds between two looks at what the jails use
+_HELD_UP = 1.0  # seconds after which a look is so late that this process was held up itself
 _START = 60.0  # seconds a jail may take to start before the machine is suspected
 
 
@@ -54,7 +55,7 @@ class Watch:
         for jail, _ in jails:
             if not jail.ready(_START):
                 raise MachineTrouble(jail.complaint())
-            jail.meter.sample(owed=False)
+            jail.meter.sample(owed=0)
         self._allowances = [
             _Allowance(jail, jail.meter.cpu + cpu, jail.meter.blocked + limits.blocked_seconds)
             for jail, cpu in jails
@@ -68,11 +69,8 @@ class Watch:
             Ended: The jail it is waited for used up its share, broke the rules, or left.
             MachineTrouble: Too much time passed although nobody used up anything.
         """
+        began = time.monotonic()
         while True:
-            now = time.monotonic()
-            if now >= self._look:
-                self._judge(jail)
-                self._look = now + _LOOK
             try:
                 frame = jail.channel.frame()
             except FrameTooLong:
@@ -81,17 +79,21 @@ class Watch:
                 return frame
             if jail.channel.closed:
                 raise Ended(_left(jail.end()))
+            now = time.monotonic()
+            if now >= self._look:
+                self._judge(jail, min(now - began, _HELD_UP))
+                self._look = now + _LOOK
             exchange([one.jail.channel for one in self._allowances], self._look - now)
 
-    def _judge(self, owing: Jail) -> None:
-        """Look at what was used; the time since the last look is put down to who owes now.
+    def _judge(self, owing: Jail, owed: float) -> None:
+        """Look at what was used; only who owes now, for so many seconds, can have been blocked.
 
-        Two jails may have owed in turn many times since then, too often to look at each turn;
-        over many looks each gets its share.
+        Two jails may have owed in turn many times since the last look, too often to look at each
+        turn. What passed between their turns was this process's own doing.
         """
         for allowance in self._allowances:
             meter, owes = allowance.jail.meter, allowance.jail is owing
-            meter.sample(owed=owes)
+            meter.sample(owed=owed if owes else 0)
             if owes and meter.cpu >= allowance.cpu:
                 raise Ended(CPU)
             if owes and meter.blocked >= allowance.blocked:

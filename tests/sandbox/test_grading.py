@@ -1,5 +1,6 @@
 """Real pytest judges, outside the jail where it can, and says how it came to its verdict."""
 
+import resource
 import textwrap
 
 import pytest
@@ -609,3 +610,36 @@ def test_arguments_may_have_any_name() -> None:
             assert keep(**named) == named
     """
     assert_passes(graded(solution, test), 3)
+
+
+def test_a_program_that_never_stops_talking_takes_no_memory_of_the_supervisor() -> None:
+    solution = """
+        import os, threading
+        def talk():
+            channel = next(number for number in range(3, 64) if is_open(number))
+            while True:
+                os.write(channel, bytes(1 << 20))
+        def is_open(number):
+            try:
+                os.fstat(number)
+            except OSError:
+                return False
+            return True
+        def one():
+            threading.Thread(target=talk, daemon=True).start()
+            return 1
+    """
+    test = """
+        import time
+        from solution import one
+
+        def test_one():
+            assert one() == 1
+            time.sleep(1.5)
+            assert one() == 1
+    """
+    before = resource.getrusage(resource.RUSAGE_SELF).ru_maxrss
+    result = graded(solution, test, cpu_seconds=3)
+    assert (result.verdict, result.oracle) == ("fail", "outside")
+    assert result.reason == "the program broke the rules of its channel"
+    assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 << 10

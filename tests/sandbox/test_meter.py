@@ -9,7 +9,7 @@ import pytest
 from discernmem.sandbox.meter import Meter
 
 
-def watched(source: str, *, until: str, owed: bool = True) -> Meter:
+def watched(source: str, *, until: str, owed: float = 1.0) -> Meter:
     """A meter that has watched a program use so much of something."""
     with subprocess.Popen([sys.executable, "-S", "-c", source]) as process:
         try:
@@ -46,7 +46,19 @@ def test_idling_that_keeps_nobody_waiting_is_not_counted() -> None:
             meter = Meter(process.pid)
             for _ in range(5):
                 time.sleep(0.02)
-                meter.sample(owed=False)
+                meter.sample(owed=0)
         finally:
             process.kill()
     assert meter.blocked == 0.0
+
+
+def test_only_the_turn_of_the_program_can_be_idling() -> None:
+    """A call that was made just now has kept nobody waiting for the time before it."""
+    with subprocess.Popen([sys.executable, "-S", "-c", "import time; time.sleep(600)"]) as process:
+        try:
+            meter = Meter(process.pid)
+            time.sleep(0.5)
+            meter.sample(owed=0.01)
+        finally:
+            process.kill()
+    assert meter.blocked <= 0.01

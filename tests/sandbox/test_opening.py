@@ -95,3 +95,16 @@ def test_a_jail_without_what_the_tests_need_is_no_verdict(
     monkeypatch.setattr(mounts, "pytest_packages", lambda: packages)
     with pytest.raises(Infrastructure, match="ImportError: a hollow pluggy"):
         grade(RIGHT, TEST)
+
+
+def test_a_supervisor_that_was_stopped_holds_it_against_no_program() -> None:
+    slow = "import time\ndef one():\n    time.sleep(1)\n    return 1\n"
+    script = (
+        "import subprocess\nfrom discernmem.sandbox import Limits, grade\n"
+        f"grade({RIGHT!r}, {TEST!r})\n"
+        "pause = 'sleep 0.7; kill -STOP $PPID; sleep 3; kill -CONT $PPID'\n"
+        "subprocess.Popen(['sh', '-c', pause])\n"
+        f"print(grade({slow!r}, {TEST!r}, limits=Limits(blocked_seconds=2.0)).verdict)\n"
+    )
+    done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
+    assert done.stdout == b"pass\n"
