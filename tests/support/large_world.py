@@ -269,8 +269,15 @@ class DrawnRun(Run):
     plan: Plan
 
     def similar_memories(
-        self, query: str, k: int, memories: Sequence[Memory], cause: str
+        self,
+        query: str,
+        k: int,
+        memories: Sequence[Memory],
+        cause: str,
+        *,
+        bodies_alone: bool = False,
     ) -> dict[str, float]:
+        assert not bodies_alone
         self._embed(query, cause)
         which = self._draw(query, k, len(memories), skew=3)
         return {memories[at].id: self._cosine(memories[at].id, query) for at in which}

@@ -25,6 +25,13 @@ from discernmem.replayers.verification import verify_run
 HOST = 'name = "pair"\n[gateway]\nroles = ["planner", "writer"]\n'
 
 
+# Tests that run in the background are told to ignore interruptions, and so are their children.
+COMMAND = (
+    "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
+    "from discernmem.cli import main; main()"
+)
+
+
 @pytest.fixture
 def options(tmp_path: Path) -> Iterator[list[str]]:
     """What a run of two tasks is given, its host driven from outside."""
@@ -42,7 +49,7 @@ def options(tmp_path: Path) -> Iterator[list[str]]:
 def gateway(log: Path, *options: str) -> Iterator[tuple[subprocess.Popen[str], str]]:
     """The command in a process of its own, and the address it says."""
     process = subprocess.Popen(
-        [sys.executable, "-m", "discernmem.cli", "gateway", str(log), "--port", "0", *options],
+        [sys.executable, "-c", COMMAND, "gateway", str(log), "--port", "0", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,
@@ -89,13 +96,15 @@ def test_stopped_in_the_middle_of_a_pass_gateway_again_serves_the_open_task(
     spoke = tmp_path / "spoke"
     with gateway(log, *options) as (process, url):
         driver = drive(url, str(spoke))
-        while not spoke.exists():
-            assert driver.poll() is None
-            threading.Event().wait(0.01)
-        process.send_signal(how)
-        status, complaint = ended(process)
-        driver.kill()
-        driver.wait()
+        try:
+            while not spoke.exists():
+                assert driver.poll() is None
+                threading.Event().wait(0.01)
+            process.send_signal(how)
+            status, complaint = ended(process)
+        finally:
+            driver.kill()
+            driver.wait()
     if how == signal.SIGINT:
         assert (status, complaint) == (
             130,
