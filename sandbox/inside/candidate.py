@@ -36,13 +36,14 @@ _PLAIN_BASES: dict[type, Callable[[Any], Any]] = {
 }
 
 
-_CONVERSIONS: dict[str, Callable[[Any], Any]] = {
+_OPERATIONS: dict[str, Callable[..., Any]] = {
     "__str__": str,
     "__repr__": repr,
     "__hash__": hash,
     "__bool__": operator.truth,
     "__copy__": copy.copy,
     "__deepcopy__": copy.deepcopy,
+    "__getitem__": operator.getitem,
 }
 
 
@@ -259,8 +260,8 @@ def _perform(
         return getattr(target, name)(*arguments, **keywords)
     if name == "__call__":
         return target(*arguments, **keywords)
-    if name in _CONVERSIONS:
-        return _CONVERSIONS[name](target)
+    if name in _OPERATIONS:
+        return _OPERATIONS[name](target, *arguments)
     return getattr(type(target), name)(target, *arguments, **keywords)
 
 

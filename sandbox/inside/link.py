@@ -8,7 +8,7 @@ from typing import Any, NoReturn
 
 from .frames import ANSWER, INSIDE, REQUEST, FrameTooLong, Stream
 from .shared import Shared
-from .standins import NeedsInside, StandInType, made_class, made_object, reference
+from .standins import NeedsInside, StandInType, made_class, made_object, named, reference
 from .wire import ERRORS, Decoder, Encoder, Malformed, Node, Unmarshallable
 
 
@@ -59,6 +59,8 @@ class Link:
             value = self._taken()
             stands_in = isinstance(value, StandInType) or isinstance(type(value), StandInType)
             self.used = self.used or not stands_in
+            if do == "get" and isinstance(value, StandInType):
+                named(value)
             return value
         except Unmarshallable as error:
             self.cannot(str(error))

@@ -1,7 +1,9 @@
 """Stand-ins, in the jail of the tests, for what the program under judgement made.
 
 The tests are trusted and decide here: a stand-in is never equal to a plain value because the
-program says so, and the program cannot swallow a failed assertion. Everything else is asked of it.
+program says so, and the program cannot swallow a failed assertion. An object of a class that the
+tests never named is not asked what it makes of a plain value of theirs either: `abs(result - 3.5)`
+would leave the verdict to it. Everything else is asked of the program.
 """
 
 from __future__ import annotations
@@ -116,6 +118,7 @@ class StandIn(metaclass=StandInType):
     _discernmem_number: int
     _discernmem_link: Asking
     _discernmem_marks: frozenset[str] = frozenset()
+    _discernmem_named = False
 
     __getattr__ = _get
 
@@ -157,6 +160,18 @@ def _special(name: str) -> Callable[..., Any]:
     return method
 
 
+def _arithmetic(name: str) -> Callable[..., Any]:
+    def method(self: Any, /, *operands: Any) -> Any:
+        told = all(isinstance(operand, StandIn) for operand in operands)
+        if told or self._discernmem_named:
+            return _ask(self, "special", name, *operands)
+        if "plain" in self._discernmem_marks and hasattr(plain := _ask(self, "plain", ""), name):
+            return getattr(plain, name)(*operands)
+        return NotImplemented
+
+    return method
+
+
 def _ordering(name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, StandIn):
@@ -169,9 +184,9 @@ def _ordering(name: str) -> Callable[..., Any]:
 
 
 def _contains(self: Any, member: Any) -> Any:
-    if hasattr(type(self), "__iter__"):
-        return any(item is member or item == member for item in self)
-    return _ask(self, "special", "__contains__", member)
+    if self._discernmem_named or isinstance(member, StandIn):
+        return _ask(self, "special", "__contains__", member)
+    return any(item is member or item == member for item in self)
 
 
 def _exit(self: Any, kind: type[BaseException] | None, *_: Any) -> Any:
@@ -184,7 +199,8 @@ def _exit(self: Any, kind: type[BaseException] | None, *_: Any) -> Any:
 
 
 _METHODS: dict[str, Callable[..., Any]] = (
-    {name: _special(name) for name in (*PLAIN, *ARITHMETIC)}
+    {name: _special(name) for name in PLAIN}
+    | {name: _arithmetic(name) for name in ARITHMETIC}
     | {name: _ordering(name) for name in ORDER}
     | {"__contains__": _contains, "__exit__": _exit}
 )
@@ -202,7 +218,7 @@ def made_class(
     body: dict[str, Any] = {"__module__": "solution"}
     if errors:
         body |= {"__getattr__": _get, "__str__": _text, "_discernmem_number": -1}
-        return StandInType(name, (errors[0],), body, link, number)
+        return StandInType(name, tuple(errors), body, link, number)
     bases = tuple(parent for parent in parents if issubclass(parent, StandIn)) or (StandIn,)
     body |= {"__slots__": (), "_discernmem_marks": marks}
     body |= {key: _METHODS[key] for key in _METHODS if key in marks}
@@ -211,6 +227,11 @@ def made_class(
     else:
         body["__hash__"] = StandIn.__hash__
     return StandInType(name, bases, body, link, number)
+
+
+def named(kind: StandInType) -> None:
+    """Note that the tests know this class, and with it those derived from it."""
+    type.__setattr__(kind, "_discernmem_named", True)
 
 
 def made_object(kind: Any, number: int) -> Any:

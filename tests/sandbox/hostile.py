@@ -32,6 +32,14 @@ def test_sizes():
     assert isinstance(pairs([1]), list)
 """
 
+NEAR = """
+from solution import double
+
+def test_double():
+    assert abs(double(21) - 42) < 1e-6
+    assert 42 in double(21)
+"""
+
 BLOCK = """
 from solution import Counting
 
@@ -515,6 +523,19 @@ def double(number):
     return Everything(7)
 """,
         "AssertionError in 2 of 2",
+    ),
+    cheat(
+        "a number near to everything",
+        """
+class Near:
+    def __sub__(self, other): return 0.0
+    __rsub__ = __sub__
+    def __contains__(self, member): return True
+def double(number):
+    return Near()
+""",
+        "TypeError in 1 of 1",
+        test=NEAR,
     ),
     cheat(
         "a class equal to everything",

@@ -643,3 +643,55 @@ def test_a_program_that_never_stops_talking_takes_no_memory_of_the_supervisor() 
     assert (result.verdict, result.oracle) == ("fail", "outside")
     assert result.reason == "the program broke the rules of its channel"
     assert resource.getrusage(resource.RUSAGE_SELF).ru_maxrss - before < 50 << 10
+
+
+def test_a_class_the_tests_name_says_itself_what_its_operators_make_of_plain_values() -> None:
+    solution = """
+        import typing
+        Item = typing.TypeVar("Item")
+        class Words(typing.Generic[Item]):
+            def __init__(self, words): self.words = words
+            def __contains__(self, prefix): return any(w.startswith(prefix) for w in self.words)
+            def __iter__(self): return iter(self.words)
+            def __mul__(self, number): return Words(self.words * number)
+            def __sub__(self, word): return len([w for w in self.words if w != word])
+        class Few(Words): pass
+        class Range:
+            def __init__(self, low): self.low = low
+            def __contains__(self, number): return self.low <= number
+        def few(): return Few(["one"])
+    """
+    test = """
+        from solution import Range, Words, few
+
+        def test_operators():
+            words = Words(["one", "two"])
+            assert (words * 2).words == ["one", "two"] * 2 and words - "one" == 1
+            assert few() - "one" == 0
+
+        def test_membership():
+            assert "tw" in Words(["one", "two"]) and "three" not in Words(["one"])
+            assert 3 in Range(2) and 1 not in Range(2)
+
+        def test_generic():
+            assert list(Words[str](["one"])) == ["one"]
+    """
+    assert_passes(graded(solution, test), 3)
+
+
+def test_an_exception_is_caught_by_any_of_its_bases() -> None:
+    solution = """
+        class Base(Exception): pass
+        class Absent(Base, KeyError): pass
+        def find(): raise Absent("x")
+    """
+    test = """
+        import pytest
+        from solution import Absent, Base, find
+
+        @pytest.mark.parametrize("kind", [Absent, Base, KeyError, LookupError])
+        def test_find(kind):
+            with pytest.raises(kind):
+                find()
+    """
+    assert_passes(graded(solution, test), 4)
