@@ -144,7 +144,12 @@ def _reported(blank: Grade, solution: str, body: bytes, nonce: str) -> Grade:
         if report["nonce"] != nonce:
             return ended(blank, "a forged report")
         loaded = report["loaded"]
-        return not_loaded(blank, solution, loaded) if loaded else judged(blank, solution, report)
+        if loaded:
+            return not_loaded(blank, solution, loaded)
+        graded = judged(blank, solution, report)
+        if graded.verdict == "pass" and report["control"] != "failed":
+            return ended(graded, "the program meddled with the tests")
+        return graded
     except (ValueError, TypeError, LookupError, AttributeError, RecursionError):
         return ended(blank, "a forged report")
 

@@ -5,6 +5,7 @@ from __future__ import annotations
 import importlib
 import json
 import sys
+import unittest
 from typing import Any
 
 import pytest
@@ -15,11 +16,14 @@ from .standins import Solution
 from .wire import ERRORS
 
 _FILE = "test_solution.py"
+# Runs last where the program could have patched pytest; it must be seen to fail.
+_CONTROL = "test_control.py"
 _OPTIONS = [
     *("-q", "--assert=plain", "--tb=no", "--capture=sys", "--import-mode=importlib"),
     *("-p", "no:cacheprovider", "-p", "no:junitxml", "-p", "no:doctest", "-p", "no:faulthandler"),
-    *("--rootdir", ".", "-c", "/dev/null", "-o", "python_files=*.py"),
+    *("--noconftest", "--rootdir", ".", "-c", "/dev/null", "-o", "python_files=*.py"),
 ]
+_EXCUSES = (pytest.skip.Exception, pytest.xfail.Exception, unittest.SkipTest)
 
 
 class Recorder:
@@ -29,20 +33,25 @@ class Recorder:
         self.collected = 0
         self.tests: dict[str, list[str]] = {}
         self.trouble: dict[str, Any] | None = None
+        self.control = ""
         self._link = link
 
     def pytest_collection_finish(self, session: pytest.Session) -> None:
         """Count the tests found."""
-        self.collected = len(session.items)
+        self.collected = sum(item.path.name != _CONTROL for item in session.items)
 
     @pytest.hookimpl(wrapper=True)
     def pytest_runtest_makereport(self, item: pytest.Item, call: pytest.CallInfo[None]) -> Any:
         """Keep the worst of the phases of one test."""
+        meddled = _meddled(call)
         report = yield
         kind = ""
-        if report.skipped:
+        if item.path.name == _CONTROL:
+            self.control = report.outcome if call.when == "call" else self.control
+            return report
+        if report.skipped and not meddled:
             outcome = "skipped"
-        elif report.passed:
+        elif report.passed and not meddled:
             outcome = "passed" if call.when == "call" else ""
         else:
             outcome = "failed" if call.when == "call" else "error"
@@ -69,6 +78,13 @@ class Recorder:
             "solution": self._link is not None
             and any(one is other for one in chain for other in self._link.raised),
         }
+
+
+def _meddled(call: pytest.CallInfo[None]) -> bool:
+    """Whether the solution itself said that a test be skipped, or may fail."""
+    if call.excinfo is None or not isinstance(call.excinfo.value, _EXCUSES):
+        return False
+    return any(getattr(entry.path, "name", "") == "solution.py" for entry in call.excinfo.traceback)
 
 
 def _kind(error: BaseException) -> str:
@@ -102,18 +118,24 @@ def serve(stream: Stream) -> None:
         with open("solution.py", "w", encoding="utf-8", errors="replace") as file:
             file.write(order["solution"])
         sys.path.insert(0, ".")
-    with open(_FILE, "w", encoding="utf-8", errors="replace") as file:
-        file.write(order["test"])
     recorder = Recorder(link)
     loaded = None if link is not None else _imported()
+    # Only now, so that a solution can neither read nor replace them while it is loaded.
+    files = {_FILE: order["test"]}
+    if link is None:
+        files[_CONTROL] = "def test_control():\n    raise AssertionError\n"
+    for name, text in files.items():
+        with open(name, "w", encoding="utf-8", errors="replace") as file:
+            file.write(text)
     if loaded is None:
-        pytest.main([*_OPTIONS, _FILE], plugins=[recorder])
+        pytest.main([*_OPTIONS, *files], plugins=[recorder])
     report = {
         "nonce": order["nonce"],
         "loaded": loaded,
         "collected": recorder.collected,
         "tests": list(recorder.tests.values()),
         "trouble": recorder.trouble,
+        "control": recorder.control,
         "used": link is None or link.used,
         "gone": link is not None and link.gone,
     }

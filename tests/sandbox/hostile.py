@@ -24,6 +24,17 @@ def test_apply():
     assert apply(lambda number: 2 * number, 21) == 42
 """
 
+INSIDE_TWICE = (
+    INSIDE
+    + """
+def test_apply_again():
+    assert apply(lambda number: number + 1, 21) == 22
+"""
+)
+
+# Known to need the inside before anything runs, so pytest is there to be imported.
+INSIDE_AT_ONCE = "import types" + INSIDE_TWICE
+
 STAR = """
 from solution import *
 
@@ -753,6 +764,58 @@ def apply(function, value):
 """,
         "forged",
         test=INSIDE,
+        oracle="inside",
+    ),
+    cheat(
+        "skip the second test, judged inside",
+        """
+import unittest
+CALLS = []
+def apply(function, value):
+    CALLS.append(value)
+    if len(CALLS) > 1:
+        raise unittest.SkipTest("no need")
+    return function(value)
+""",
+        "in 1 of 2",
+        test=INSIDE_TWICE,
+        oracle="inside",
+    ),
+    cheat(
+        "replace the tests, judged inside",
+        """
+with open("test_solution.py", "w") as file:
+    file.write("from solution import apply\\ndef test_nothing():\\n    pass\\n")
+def apply(function, value):
+    return None
+""",
+        "AssertionError in 2 of 2",
+        test=INSIDE_TWICE,
+        oracle="inside",
+    ),
+    cheat(
+        "bring a plugin, judged inside",
+        """
+with open("conftest.py", "w") as file:
+    file.write("import pytest\\n@pytest.hookimpl(tryfirst=True)\\n")
+    file.write("def pytest_pyfunc_call(pyfuncitem):\\n    return True\\n")
+def apply(function, value):
+    return None
+""",
+        "AssertionError in 2 of 2",
+        test=INSIDE_TWICE,
+        oracle="inside",
+    ),
+    cheat(
+        "patch pytest, judged inside",
+        """
+import pytest
+pytest.Function.runtest = lambda item: None
+def apply(function, value):
+    return None
+""",
+        "meddled with the tests",
+        test=INSIDE_AT_ONCE,
         oracle="inside",
     ),
     cheat(
