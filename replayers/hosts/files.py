@@ -35,7 +35,7 @@ import attrs
 from ...eventlog.errors import BadInput
 from .graph import GraphHost, Role
 from .shapes import SHAPES, turned
-from .values import known, text, texts
+from .values import known, one_line, text, texts
 
 _ROLE = frozenset({"name", "hears", "plays", "search", "actor"})
 _SHAPE = frozenset({"kind", "nodes", "seed", "reverse", "search", "actor"})
@@ -60,7 +60,7 @@ def parse_host(table: Mapping[str, Any], source: str) -> GraphHost:
     if last.search:
         raise BadInput(f"{place}: {last.name} speaks last and may not search; take its search away")
     return GraphHost(
-        name=text(table.get("name"), f"{place}: name"),
+        name=one_line(table.get("name"), f"{place}: name"),
         generations=generations,
         instructions=_instructions(table.get("instructions"), roles, place),
     )
@@ -72,7 +72,7 @@ def _roles(entries: Any, place: str) -> dict[str, Role]:
         where = f"{place}: role {number}"
         known(entry, _ROLE, where)
         role = Role(
-            name=text(entry.get("name"), f"{where}: name"),
+            name=one_line(entry.get("name"), f"{where}: name"),
             hears=tuple(texts(entry.get("hears", []), f"{where}: hears")),
             plays=text(entry.get("plays", entry["name"]), f"{where}: plays"),
             search=_search(entry.get("search", ""), where),
@@ -85,6 +85,10 @@ def _roles(entries: Any, place: str) -> dict[str, Role]:
         raise BadInput(f"{place}: has no role; add [[roles]]")
     for role in roles.values():
         for other in role.hears:
+            if role.hears.count(other) > 1:
+                raise BadInput(
+                    f"{place}: role {role.name!r} hears {other!r} twice; name each role once"
+                )
             if other not in roles:
                 raise BadInput(
                     f"{place}: role {role.name!r} hears {other!r}, which is no role; "
@@ -97,7 +101,7 @@ def _shaped(shape: Any, place: str) -> dict[str, Role]:
     where = f"{place}: [shape]"
     known(shape, _SHAPE, where)
     kind, nodes, seed = shape.get("kind"), shape.get("nodes"), shape.get("seed", 0)
-    if kind not in SHAPES:
+    if not isinstance(kind, str) or kind not in SHAPES:
         raise BadInput(f"{where} kind {kind!r} is unknown; use {', '.join(SHAPES)}")
     for name, value, low in (("nodes", nodes, 1), ("seed", seed, 0)):
         if type(value) is not int or value < low:
@@ -105,6 +109,9 @@ def _shaped(shape: Any, place: str) -> dict[str, Role]:
     edges = SHAPES[kind](nodes, seed)
     if _switch(shape.get("reverse", False), f"{where} reverse"):
         edges = turned(edges, nodes)
+    hears: dict[int, list[int]] = {number: [] for number in range(nodes)}
+    for low, high in edges:
+        hears[high].append(low)
     heard = {low for low, _ in edges}
     node = Role(
         name="",
@@ -116,7 +123,7 @@ def _shaped(shape: Any, place: str) -> dict[str, Role]:
         attrs.evolve(
             node,
             name=f"node_{number + 1}",
-            hears=tuple(f"node_{low + 1}" for low, high in edges if high == number),
+            hears=tuple(f"node_{low + 1}" for low in hears[number]),
         )
         for number in range(nodes)
     ]
@@ -141,7 +148,8 @@ def _generations(roles: Mapping[str, Role], place: str) -> tuple[tuple[Role, ...
         ready = sorted(sorter.get_ready(), key=order.index)
         found.append(tuple(roles[name] for name in ready))
         sorter.done(*ready)
-    unheard = [name for name in order if all(name not in role.hears for role in roles.values())]
+    heard = {other for role in roles.values() for other in role.hears}
+    unheard = [name for name in order if name not in heard]
     if len(unheard) != 1:
         raise BadInput(
             f"{place}: one role must speak last, heard by none; these are: {', '.join(unheard)}; "

@@ -24,6 +24,18 @@ def text(value: Any, place: str) -> str:
     return value
 
 
+def one_line(value: Any, place: str) -> str:
+    """A name, one line: it stands before what its role says and in lists.
+
+    Raises:
+        BadInput: it is something else, or has a line break or another control character in it.
+    """
+    found = text(value, place)
+    if not found.isprintable():
+        raise BadInput(f"{place} is {found!r}; give a name on one line")
+    return found
+
+
 def texts(value: Any, place: str) -> list[str]:
     """A list of texts."""
     if not isinstance(value, list):

@@ -21,7 +21,7 @@ from pathlib import Path
 from typing import Any
 
 from ...eventlog.errors import BadInput
-from ..hosts.values import known, text, texts
+from ..hosts.values import known, one_line, texts
 from .host import GatewayHost
 
 _KEYS = frozenset({"roles", "others", "command", "files", "timeout"})
@@ -42,12 +42,12 @@ def parse_gateway(table: Mapping[str, Any], folder: Path, source: str) -> Gatewa
     known(table, frozenset({"name", "gateway"}), place)
     gateway, where = table["gateway"], f"{place}: [gateway]"
     known(gateway, _KEYS, where)
-    name = text(table.get("name"), f"{place}: name")
     roles = texts(gateway.get("roles"), f"{where} roles")
     others = texts(gateway.get("others", []), f"{where} others")
     if not roles:
         raise BadInput(f"{where} roles is empty; name those that own memories")
     for role in (every := [*roles, *others]):
+        one_line(role, f"{where} role")
         if every.count(role) > 1:
             raise BadInput(f"{where} names role {role!r} twice; name each role once")
     command = texts(gateway.get("command", []), f"{where} command")
@@ -56,7 +56,7 @@ def parse_gateway(table: Mapping[str, Any], folder: Path, source: str) -> Gatewa
     named = texts(gateway.get("files", []), f"{where} files")
     scripts = [word for word in command[1:] if (folder / word).is_file()]
     return GatewayHost(
-        name=name,
+        name=one_line(table.get("name"), f"{place}: name"),
         roles=tuple(roles),
         others=tuple(others),
         command=tuple(command),

@@ -61,6 +61,7 @@ def test_a_program_of_ones_own_is_looked_for_beside_the_file(tmp_path: Path) -> 
         ("roles = []", "roles is empty; name those that own memories"),
         ('roles = "a"', "roles is 'a'; give a list of texts"),
         ('roles = ["a", "a"]', "names role 'a' twice"),
+        ('roles = ["a\\nb"]', "role is 'a\\nb'; give a name on one line"),
         ('roles = ["a"]\nothers = ["a"]', "names role 'a' twice"),
         ('roles = ["a"]\nport = 4', "unknown key 'port'; known: command, files"),
         ('roles = ["a"]\ncommand = ["no-such-program"]', "no program 'no-such-program'"),
