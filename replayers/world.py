@@ -16,7 +16,7 @@ from ..eventlog.codec import canonical, digest, digest_json
 from .benchmarks import open_benchmark
 from .benchmarks.base import Benchmark, Task
 from .config import Config, parse_config
-from .hosts import open_host
+from .hosts import open_host, require_facts
 from .hosts.base import Host
 from .models import open_embedder, open_model
 from .models.base import Embedder, Model
@@ -119,7 +119,7 @@ def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:
     """
     host = open_host(config.host)
     benchmark = open_benchmark(config.benchmark.name, config.benchmark.options)
-    host.facts(benchmark)  # refuses a benchmark the host cannot play
+    require_facts(host, benchmark)
     return host, benchmark, benchmark.tasks()[: config.tasks]
 
 

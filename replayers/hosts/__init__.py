@@ -12,7 +12,9 @@ from pathlib import Path
 from types import ModuleType
 from typing import Any
 
+from ...eventlog.codec import canonical
 from ...eventlog.errors import BadInput, DiscernmemError
+from ..benchmarks.base import Benchmark
 from ..plugins import HOSTS, plugin, plugin_names
 from .base import Host
 from .files import parse_host
@@ -43,6 +45,28 @@ def open_host(spec: str) -> Host:
             f"host {spec!r} is unknown; use one of {known}, a TOML file, or FILE.py:NAME"
         )
     return _made(offered, spec)
+
+
+def require_facts(host: Host, benchmark: Benchmark) -> None:
+    """Refuse a host that cannot play a benchmark, or whose facts cannot be recorded and read.
+
+    Raises:
+        BadInput: it is such a host.
+    """
+    facts = host.facts(benchmark)
+    try:
+        canonical(facts)
+        owners = tuple(role for role, _ in facts["roles"])
+    except (KeyError, TypeError, ValueError) as error:
+        raise BadInput(
+            f"host {host.name}: its facts are not usable ({type(error).__name__}: {error}); "
+            "give plain JSON with name and roles, each role with those it hears"
+        ) from None
+    if not owners or owners != tuple(host.roles):
+        raise BadInput(
+            f"host {host.name}: its roles are {', '.join(host.roles) or 'none'}, its facts say "
+            f"{', '.join(owners) or 'none'}; give at least one, and the same in both"
+        )
 
 
 def shipped_hosts() -> tuple[str, ...]:
@@ -98,7 +122,15 @@ def _file(path: Path) -> ModuleType:
 
 def _made(found: object, spec: str) -> Host:
     ready = hasattr(found, "play") and not isinstance(found, type)
-    made = found() if callable(found) and not ready else found
+    try:
+        made = found() if callable(found) and not ready else found
+    except DiscernmemError:
+        raise
+    except Exception as error:
+        raise BadInput(
+            f"host {spec}: cannot be made ({type(error).__name__}: {error}); "
+            "give a host, or what returns one when it is called without arguments"
+        ) from None
     if not all(hasattr(made, each) for each in ("name", "roles", "facts", "play")):
         raise BadInput(
             f"host {spec}: {type(made).__name__} is no host; it needs name, roles, facts and play"

@@ -7,7 +7,8 @@ import pytest
 
 from discernmem.eventlog.errors import BadInput
 from discernmem.replayers.benchmarks import open_benchmark
-from discernmem.replayers.hosts import open_host, shipped_hosts
+from discernmem.replayers.benchmarks.base import Benchmark
+from discernmem.replayers.hosts import open_host, require_facts, shipped_hosts
 from discernmem.replayers.hosts.files import parse_host
 from discernmem.replayers.hosts.graph import GraphHost
 
@@ -110,6 +111,9 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     (roles({"name": "a"}, {"name": "a"}), "another role's name"),
     (roles({"name": "a", "hears": ["b"]}), "hears 'b', which is no role"),
     (roles({"name": "a", "hears": "b"}), "give a list of texts"),
+    (roles({"name": "a\nb"}), r"role 1: name is 'a\nb'; give a name on one line"),
+    (table(name="pa\u2028ir"), "give a name on one line"),
+    (roles({"name": "a"}, {"name": "b", "hears": ["a", "a"]}), "hears 'a' twice"),
     (roles({"name": "a", "hears": ["a"]}), "in a circle (a -> a)"),
     (roles({"name": "a", "hears": ["b"]}, {"name": "b", "hears": ["a"]}), "in a circle"),
     (roles({"name": "a"}, {"name": "b"}), "heard by none; these are: a, b"),
@@ -125,6 +129,7 @@ WRONG: list[tuple[dict[str, Any], str]] = [
     ),
     (table(instructions={"pddl": "x"}), "must be a table of texts"),
     (shaped(kind="ring"), "kind 'ring' is unknown"),
+    (shaped(kind=["star"]), "kind ['star'] is unknown"),
     (shaped(nodes=0), "nodes is 0"),
     (shaped(nodes=True), "nodes is True"),
     (shaped(seed=-1), "seed is -1"),
@@ -164,13 +169,42 @@ def test_a_team_of_ones_own_may_be_an_object_or_what_makes_one(tmp_path: Path) -
         "made = open_host('camel')\n"
         "def make():\n    return made\n"
         "nothing = 7\n"
+        "def failing():\n    raise RuntimeError('no model')\n"
+        "def asking(seats):\n    return made\n"
     )
     assert open_host(f"{path}:made").name == "camel"
     assert open_host(f"{path}:make").name == "camel"
     with pytest.raises(BadInput, match="int is no host"):
         open_host(f"{path}:nothing")
+    with pytest.raises(BadInput, match=r"cannot be made \(RuntimeError: no model\)"):
+        open_host(f"{path}:failing")
+    with pytest.raises(BadInput, match=r"cannot be made \(TypeError: .*called without arguments"):
+        open_host(f"{path}:asking")
     with pytest.raises(BadInput, match="cannot be imported"):
         open_host(f"{path}:absent")
+
+
+FACTS: list[tuple[Any, str]] = [
+    ({"name": "pair"}, r"facts are not usable \(KeyError: 'roles'\)"),
+    ({"name": "pair", "roles": ["coder"]}, "facts are not usable"),
+    ({"name": "pair", "roles": [["coder", []]], "tools": {1}}, r"\$.tools: set is not JSON"),
+    ({"name": "pair", "roles": [["coder", []]]}, "are coder, reviewer, its facts say coder"),
+    ({"name": "pair", "roles": []}, "are coder, reviewer, its facts say none"),
+]
+
+
+@pytest.mark.parametrize(("facts", "words"), FACTS)
+def test_facts_that_no_header_can_hold_or_no_reader_understands_are_refused(
+    facts: Any, words: str
+) -> None:
+    class Own(GraphHost):
+        def facts(self, benchmark: Benchmark) -> Any:  # noqa: ARG002
+            return facts
+
+    plain = parse_host(table(), "t")
+    host = Own(name="pair", generations=plain.generations, instructions=plain.instructions)
+    with pytest.raises(BadInput, match=words):
+        require_facts(host, open_benchmark("reading", {}))
 
 
 BAD = ["nobody", "absent.toml", "absent.py:x", "absent_module_x:y"]
