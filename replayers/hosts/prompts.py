@@ -2,11 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Sequence
 
 from ...decisions.llm.parsing import without_reasoning
 from ...projections.store import Memory
 from .episode import Episode
+
+_END = re.compile(r"<\s*/\s*notes\s*>", re.IGNORECASE)
 
 
 def memory_block(memories: Sequence[Memory], *, conditions: bool = True) -> str:
@@ -29,8 +32,8 @@ def memory_block(memories: Sequence[Memory], *, conditions: bool = True) -> str:
 
 
 def _quoted(text: str) -> str:
-    escaped = text.replace('"', "'").replace("</notes>", "(notes)").replace("\n", " ")
-    return f'"{escaped}"'
+    escaped = _END.sub("(notes)", text.replace('"', "'"))
+    return f'"{" ".join(escaped.splitlines())}"'
 
 
 def _listed(texts: Sequence[str]) -> str:
