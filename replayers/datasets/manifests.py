@@ -65,6 +65,11 @@ class Manifest:
                 f"({self.source!r}, revision {self.revision}): name that revision, "
                 "or make a new manifest"
             )
+        if (last := max(self.indices)) >= len(data.rows):
+            raise BadInput(
+                f"the manifest names row {last}, data set {data.source!r} ends at "
+                f"{len(data.rows) - 1}: make a new manifest"
+            )
         return tuple(data.rows[index] for index in self.indices)
 
 
@@ -208,4 +213,9 @@ def read_manifest(path: Path) -> Manifest:
         intact = False
     if not intact:
         raise BadInput(f"manifest {str(path)!r}: altered since it was made; make it anew")
+    if not manifest.indices or not all(type(at) is int and at >= 0 for at in manifest.indices):
+        raise BadInput(
+            f"manifest {str(path)!r}: names no rows; list at least one index from 0 on, "
+            "or make it anew"
+        )
     return manifest

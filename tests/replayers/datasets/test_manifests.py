@@ -153,6 +153,22 @@ def test_a_manifest_refuses_another_state_of_the_data() -> None:
         manifest.rows(rows(50, "e" * 64))
 
 
+@pytest.mark.parametrize("indices", [(), (-1,), ("1",), (1.0,), (True,)])
+def test_a_manifest_that_was_written_by_hand_names_rows(
+    indices: tuple[object, ...], tmp_path: Path
+) -> None:
+    """Its digest is right, so only the indices tell."""
+    path = tmp_path / "manifest.json"
+    write_manifest(make_manifest(rows(5), ({}, indices)), path)  # type: ignore[arg-type]
+    with pytest.raises(BadInput, match="list at least one index from 0 on"):
+        read_manifest(path)
+
+
+def test_a_row_behind_the_end_of_the_data_is_refused() -> None:
+    with pytest.raises(BadInput, match=r"names row 5, data set 'a\.jsonl' ends at 4"):
+        make_manifest(rows(5), ({}, (0, 5))).rows(rows(5))
+
+
 def test_the_digest_tells_apart_what_is_played() -> None:
     one = make_manifest(rows(50), shared(50, 0.5, 1))
     assert one.digest != make_manifest(rows(50), shared(50, 0.5, 2)).digest
