@@ -42,7 +42,7 @@ def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_
 
     if embedder is not None and kind != "vectors":
         raise BadInput(f"--embedder {embedder}: goes with --kind vectors")
-    out = out or passages.with_name(f"{passages.name}.index.db")
+    out = out or Path(f"{passages}.index.db")
     spec = (embedder or "wordllama") if kind == "vectors" else ""
     opened = open_embedder(spec) if spec else None
     # On standard error, so that --json stays JSON; and only where somebody watches.

@@ -153,6 +153,13 @@ def test_a_run_that_is_not_configured_rightly_is_refused(
         assert re.search(message, refused([*arguments, "--dry-run"], folder, capsys))
 
 
+@pytest.mark.parametrize("place", [".", "..", "/"])
+def test_a_folder_is_no_file_of_passages(
+    place: str, folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    assert "Is a directory; name a file of passages" in refused(["index", place], folder, capsys)
+
+
 PLACES = {
     "a log": ("run.db", "run.db holds a run already; `discernmem resume run.db` goes on"),
     "another file": ("text.db", "text.db is not an SQLite file"),

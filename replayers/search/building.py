@@ -125,7 +125,7 @@ def read_about(connection: sqlite3.Connection, label: str) -> About:
     """What an index was made of.
 
     Raises:
-        BadInput: the database is no index, or one of another format.
+        BadInput: the database is no index, a damaged one, or one of another format.
     """
     (application,) = connection.execute("pragma application_id").fetchone()
     (version,) = connection.execute("pragma user_version").fetchone()
@@ -137,7 +137,10 @@ def read_about(connection: sqlite3.Connection, label: str) -> About:
             "build it again with `discernmem index`"
         )
     values = dict(connection.execute("select name, value from about"))
-    return About(**{**values, "passages": int(values["passages"])})
+    try:
+        return About(**{**values, "passages": int(values["passages"])})
+    except (KeyError, TypeError, ValueError):
+        raise BadInput(f"{label} is damaged; build it again with `discernmem index`") from None
 
 
 def _vector(embedder: Embedder, number: int, title: str, text: str) -> bytes:

@@ -44,7 +44,7 @@ class LocalSearcher(Searcher):
         """Use the index in an open database; `open_index` and `index_of` make one.
 
         Raises:
-            BadInput: it is no index, or its embedder is another one now.
+            BadInput: it is no index, a damaged one, or its embedder is another one now.
         """
         self._connection = connection
         # A benchmark keeps its searcher for as long as it is there itself.
@@ -77,14 +77,18 @@ class LocalSearcher(Searcher):
                 numbers = self._ranking.nearest(query, k)
                 return tuple(self._passage(number) for number in numbers)
             except sqlite3.Error as error:
-                raise Infrastructure(
-                    f"{self._label}: {error}; free or restore the index, then resume"
-                ) from None
+                raise self._trouble(str(error)) from None
 
     def _passage(self, number: int) -> Passage:
         sql = "select title, text from passages where number = ?"
-        title, text = self._connection.execute(sql, (number,)).fetchone()
+        row = self._connection.execute(sql, (number,)).fetchone()
+        if row is None:
+            raise self._trouble(f"passage {number} is missing")
+        title, text = row
         return Passage(title=title, text=text)
+
+    def _trouble(self, what: str) -> Infrastructure:
+        return Infrastructure(f"{self._label}: {what}; free or restore the index, then resume")
 
 
 def open_index(path: Path) -> LocalSearcher:
@@ -147,7 +151,12 @@ def _ranking(connection: sqlite3.Connection, about: About, label: str) -> Rankin
             f"{label} was built with another embedder ({about.embedder[:12]}) than "
             f"{about.embedder_spec} is now ({embedder.card.fingerprint[:12]}); build it again"
         )
-    return Vectors(connection, embedder)
+    vectors = Vectors(connection, embedder)
+    if vectors.size != about.passages:
+        raise BadInput(
+            f"{label} is damaged: {vectors.size} of {about.passages} vectors; build it again"
+        )
+    return vectors
 
 
 class _Words:

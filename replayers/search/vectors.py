@@ -28,6 +28,11 @@ class Vectors:
             block = np.frombuffer(b"".join(vector for (vector,) in batch), "<f4")
             self._index.add(block.reshape(len(batch), -1))
 
+    @property
+    def size(self) -> int:
+        """How many there are."""
+        return int(self._index.ntotal)
+
     def nearest(self, query: str, k: int) -> Sequence[int]:
         """At most ``k`` numbers by falling cosine, equally near ones by rising number."""
         vector = self._embedder.embed(query)

@@ -177,6 +177,42 @@ def test_an_index_of_another_format_is_refused(tmp_path: Path) -> None:
         open_index(path)
 
 
+@pytest.mark.parametrize(
+    "damage",
+    [
+        "delete from about where name = 'kind'",
+        "update about set value = 'many' where name = 'passages'",
+        "insert into about values ('colour', 'red')",
+    ],
+)
+def test_an_index_that_says_nothing_usable_of_itself_is_refused(
+    damage: str, tmp_path: Path
+) -> None:
+    path = tmp_path / "town.db"
+    build_index(TOWN, path)
+    changed(path, damage)
+    with pytest.raises(BadInput, match=r"town\.db is damaged; build it again"):
+        open_index(path)
+
+
+def test_a_passage_or_vector_that_is_gone_is_no_answer(tmp_path: Path) -> None:
+    words, vectors = tmp_path / "words.db", tmp_path / "vectors.db"
+    build_index(TOWN, words)
+    changed(words, "delete from passages")
+    with pytest.raises(Infrastructure, match=r"words\.db: passage \d+ is missing; .*resume"):
+        open_index(words).search("tower", 3)
+    build_index(TOWN, vectors, embedder=WordLlamaEmbedder(), spec="wordllama")
+    changed(vectors, "delete from vectors where number = 2")
+    with pytest.raises(BadInput, match=rf"{len(TOWN) - 1} of {len(TOWN)} vectors"):
+        open_index(vectors)
+
+
+def changed(path: Path, statement: str) -> None:
+    with sqlite3.connect(path) as connection:
+        connection.execute(statement)
+    connection.close()
+
+
 def test_an_index_that_is_damaged_is_an_infrastructure_failure_and_not_nothing_found(
     tmp_path: Path,
 ) -> None:
