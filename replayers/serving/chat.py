@@ -162,6 +162,8 @@ def _schema(form: Any) -> Mapping[str, Any] | None:
             )
     try:
         Draft202012Validator.check_schema(found)
+    except RecursionError:
+        raise NotServed(400, "response_format: the schema is nested too deeply") from None
     except SchemaError as error:
         reason = " ".join(error.message.split())
         raise NotServed(400, f"response_format: no JSON schema: {reason}") from None

@@ -23,6 +23,7 @@ from .errors import NotServed
 HOST = "127.0.0.1"
 LARGEST = 16 * 1024 * 1024
 """Bytes of the largest body that is read."""
+_DIGITS = 4000  # a number of more is none to Python
 
 _RUN = r"/run/(?P<run>[^/]+)"
 _ROLE = rf"{_RUN}/role/(?P<role>[^/]+)"
@@ -198,7 +199,7 @@ class _Handler(BaseHTTPRequestHandler):
         length = self.headers.get("Content-Length", "")
         if not length.isdecimal():
             raise NotServed(411, "say the Content-Length of the body")
-        if int(length) > LARGEST:
+        if len(length) > _DIGITS or int(length) > LARGEST:
             raise NotServed(413, f"the body is larger than {LARGEST} bytes")
         return self.rfile.read(int(length))
 

@@ -25,6 +25,14 @@ HELLO = {"role": "user", "content": "hello"}
 SCHEMA = {"type": "object", "properties": {"move": {"enum": ["up", "down"]}}}
 
 
+def nested(levels: int) -> dict[str, Any]:
+    """A schema inside a schema, and so on."""
+    schema: dict[str, Any] = {"type": "object"}
+    for _ in range(levels):
+        schema = {"type": "object", "properties": {"inside": schema}}
+    return schema
+
+
 def request(*messages: Any, **more: Any) -> bytes:
     return json.dumps({"messages": messages or [HELLO], **more}).encode()
 
@@ -102,6 +110,7 @@ def test_what_tools_gave_reads_like_text_without_the_ids_that_were_drawn() -> No
         (request(stop=[4]), "stop must be"),
         (request(response_format={"type": "xml"}), "response_format must be"),
         (request(response_format={"type": "json_object", "schema": {"type": 4}}), "no JSON schema"),
+        (request(response_format={"type": "json_object", "schema": nested(400)}), "too deeply"),
     ],
 )
 def test_what_is_not_offered_is_refused_in_one_line(body: bytes, words: str) -> None:

@@ -69,7 +69,11 @@ def test_pages_in_a_browser_are_refused(server: Server) -> None:
         assert answer.status_code == 403
 
 
-@pytest.mark.parametrize(("length", "status"), [(None, 411), ("many", 411), (LARGEST + 1, 413)])
+@pytest.mark.parametrize(
+    ("length", "status"),
+    [(None, 411), ("many", 411), (LARGEST + 1, 413), ("9" * 5000, 413)],
+    ids=["none", "words", "too large", "no number to Python"],
+)
 def test_a_body_without_a_length_or_beyond_all_measure_is_refused(
     server: Server, length: object, status: int
 ) -> None:
