@@ -241,12 +241,12 @@ def _config_of(path: Path) -> Config:
 def _read_plan(path: Path) -> dict[str, Config]:
     try:
         table = json.loads(path.read_text("utf-8"))
-        runs: list[tuple[str, Any]] = [(run["name"], run["config"]) for run in table["runs"]]
+        runs = {str(run["name"]): dict(run["config"]) for run in table["runs"]}
     except (OSError, ValueError, TypeError, KeyError):
         raise BadInput(
             f"{path}: is no plan of a sweep; restore it or choose another folder"
         ) from None
-    return {name: parse_config(config, f"{path}, {name}") for name, config in runs}
+    return {name: parse_config(config, f"{path}, {name}") for name, config in runs.items()}
 
 
 def _write_plan(folder: Path, planned: Iterable[Planned]) -> None:

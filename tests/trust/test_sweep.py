@@ -276,9 +276,10 @@ def test_a_log_of_another_configuration_or_without_a_plan_is_no_part_of_a_sweep(
     (copied / sweeping.PLAN).unlink()
     with pytest.raises(BadInput, match=r"k_inj=0\.db is there, but no sweep\.json beside it"):
         sweep(copied, runs, stream)
-    (copied / sweeping.PLAN).write_text("[]")
-    with pytest.raises(BadInput, match=r"sweep\.json: is no plan of a sweep"):
-        sweep(copied, runs, stream)
+    for damaged in ("[]", '{"runs": [{"name": "k_inj=0", "config": 4}]}'):
+        (copied / sweeping.PLAN).write_text(damaged)
+        with pytest.raises(BadInput, match=r"sweep\.json: is no plan of a sweep"):
+            sweep(copied, runs, stream)
 
 
 def test_what_cannot_be_opened_leaves_no_folder(stream: Path, tmp_path: Path) -> None:
