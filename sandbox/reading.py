@@ -33,6 +33,8 @@ _ATTRIBUTES = {
     ),
     "random": _words("seed setstate getstate"),
     "pytest": _words("warns deprecated_call MonkeyPatch"),
+    "collections.abc": _words("Generator"),
+    "typing": _words("Generator"),
 }
 # Left undefined by tests that bring their own copy of the solution, but not of its imports.
 _HINTS = _words("Any Callable Dict List Optional Tuple Union")
@@ -162,6 +164,8 @@ def _reached(node: ast.AST) -> str:
             module, ()
         ):
             return f"{module}.{name}"
+        case ast.Attribute(attr="filterwarnings" | "Generator" as name):
+            return name
         case ast.Attribute(attr=name) if name.startswith("__") and name not in _DUNDERS:
             return name
     return ""

@@ -70,6 +70,11 @@ class _Kept(io.RawIOBase):
         return text
 
 
+def _text_file(kept: Any) -> io.TextIOWrapper:
+    """A text file over a raw one: nothing waits to be flushed."""
+    return io.TextIOWrapper(kept, "utf-8", "replace", write_through=True)
+
+
 class Program:
     """The loaded program and what of it the other side holds a handle of."""
 
@@ -81,7 +86,7 @@ class Program:
         self._shared = Shared()
         self._fresh = -1
         self._returned: collections.deque[int] = collections.deque()
-        self._kept = _Kept(printed)
+        self._kept = (_Kept(printed), _Kept(printed))
         # How often a result nobody else holds, and one inside it, is referred to on its way out.
         self._own = (0, 0)
         self._seen: list[int] = []
@@ -93,8 +98,7 @@ class Program:
         module = self._objects[0]
         module.__file__ = "solution.py"
         sys.modules["solution"] = module
-        printing: Any = self._kept  # a raw file does for a buffer: nothing waits to be flushed
-        sys.stdout = io.TextIOWrapper(printing, "utf-8", "replace", write_through=True)
+        sys.stdout, sys.stderr = (_text_file(kept) for kept in self._kept)
         try:
             with open("solution.py", "w", encoding="utf-8", errors="replace") as file:
                 file.write(source)
@@ -102,7 +106,7 @@ class Program:
         except BaseException as error:
             missing = error.name if isinstance(error, ModuleNotFoundError) else None
             return {"error": _builtin_name(type(error)), "missing": missing}
-        self._kept.take()
+        self._printed()
         return {}
 
     def answer(self, body: bytes) -> bytes:
@@ -161,13 +165,17 @@ class Program:
         classes, self._classes = self._classes, []
         return {
             kind: content,
-            "printed": self._kept.take(),
+            "printed": self._printed(),
             "classes": classes,
             "born": born,
             "forget": self._forgotten(),
             "sync": sync,
             "table": encoder.table,
         }
+
+    def _printed(self) -> list[str]:
+        """What was written to standard output and to standard error since the last look."""
+        return [kept.take() for kept in self._kept]
 
     def _forgotten(self) -> list[int]:
         """Results returned long ago, which both sides stop to keep alike: comparing takes time."""

@@ -122,7 +122,7 @@ class Link:
                 self._shared.put(number, decoder.mutable[node])
             for number in reply["forget"]:
                 self._shared.drop(number)
-            printed = str(reply["printed"])
+            printed, complained = map(str, reply["printed"])
             error = None
             if "raised" in reply:
                 error = self._error(decoder, reply["raised"])
@@ -131,8 +131,9 @@ class Link:
         except (Malformed, LookupError, ValueError, TypeError, AttributeError, RecursionError):
             self.gone = True
             raise Gone from None
-        if printed:
-            sys.stdout.write(printed)
+        for file, text in ((sys.stdout, printed), (sys.stderr, complained)):
+            if text:
+                file.write(text)
         if error is None:
             return value
         self.raised.append(error)

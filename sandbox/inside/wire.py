@@ -31,20 +31,21 @@ ERRORS: dict[str, type[BaseException]] = {
 TYPES: dict[str, type] = {kind.__name__: kind for kind in _PLAIN} | ERRORS
 
 # Mutable containers: made empty first and filled last, so that anything may refer to them.
-_MAKERS: dict[str, Callable[[], Any]] = {
+# A node holds what follows the tag here, besides the parts: a deque's length, a default's factory.
+_MAKERS: dict[str, Callable[..., Any]] = {
     "list": list,
     "dict": dict,
     "set": set,
-    "deque": collections.deque,
+    "bytearray": bytearray,
+    "deque": lambda most=None: collections.deque(maxlen=most),
     "Counter": collections.Counter,
     "OrderedDict": collections.OrderedDict,
-    "defaultdict": collections.defaultdict,
+    "defaultdict": lambda _=None: collections.defaultdict(),
 }
+_LENGTHS = {"deque": 3, "defaultdict": 3}
 MUTABLE = {type(make()): tag for tag, make in _MAKERS.items()}
-_MAPPINGS = ("dict", "Counter", "OrderedDict", "defaultdict")
 _LEAVES: dict[type, Callable[[Any], Node]] = {
     bytes: lambda value: ["bytes", value.hex()],
-    bytearray: lambda value: ["bytearray", value.hex()],
     complex: lambda value: ["complex", value.real, value.imag],
     range: lambda value: ["range", hex(value.start), hex(value.stop), hex(value.step)],
     decimal.Decimal: lambda value: ["Decimal", str(value)],
@@ -57,7 +58,6 @@ _LEAVES: dict[type, Callable[[Any], Node]] = {
 _READERS: dict[str, Callable[..., Any]] = {
     "int": lambda digits: int(digits, 16),
     "bytes": bytes.fromhex,
-    "bytearray": bytearray.fromhex,
     "complex": complex,
     "range": lambda *parts: range(*(int(part, 16) for part in parts)),
     "Decimal": decimal.Decimal,
@@ -150,10 +150,15 @@ class Encoder:
             known = self._known(value)
             if known is not None:
                 return self._node(known)
+            node: Node = [MUTABLE[kind]]
+            if kind is collections.deque:
+                node.append(value.maxlen)
+            if kind is collections.defaultdict:
+                node.append(self._slot(value.default_factory))
             self._born(value, len(self.table))
-            return self._container(MUTABLE[kind], contents(value))
+            return self._container(node, contents(value))
         if kind is tuple or kind is frozenset:
-            return self._container(kind.__name__, list(value))
+            return self._container([kind.__name__], list(value))
         if kind in _LEAVES:
             return self._node(_LEAVES[kind](value))
         if kind is type and id(value) in _TYPE_IDS:
@@ -162,8 +167,7 @@ class Encoder:
             return self._node(["NotImplemented"])
         return self._node(self._other(value))
 
-    def _container(self, tag: str, parts: Iterable[Any]) -> Slot:
-        node: Node = [tag]
+    def _container(self, node: Node, parts: Iterable[Any]) -> Slot:
         self._open.append((node, parts))
         return self._node(node)
 
@@ -191,7 +195,7 @@ class Decoder:
         self._table: list[Node] = table
         self._other = other
         self._made: dict[int, Any] = {
-            number: _MAKERS[node[0]]() for number, node in enumerate(table) if node[0] in _MAKERS
+            number: _empty(node) for number, node in enumerate(table) if node[0] in _MAKERS
         }
         mutable = list(self._made.items())
         for number in range(len(table)):
@@ -199,7 +203,9 @@ class Decoder:
         for number, container in mutable:
             try:
                 fill(container, self.parts(self._parts_of(number)))
-            except (TypeError, ValueError) as error:
+                if type(container) is collections.defaultdict:
+                    container.default_factory = self.value(table[number][1])
+            except (TypeError, ValueError, OverflowError) as error:
                 raise Malformed(f"a container cannot be filled: {type(error).__name__}") from None
         self.mutable = dict(mutable)
 
@@ -225,9 +231,10 @@ class Decoder:
 
     def _parts_of(self, number: int) -> list[Slot]:
         node = self._table[number]
-        if len(node) != 2 or type(node[1]) is not list:
+        parts: list[Slot] = node[-1]
+        if len(node) != _LENGTHS.get(node[0], 2) or type(parts) is not list:
             raise Malformed("a container without parts")
-        return node[1]
+        return parts
 
     def _make(self, number: int) -> None:
         """Make one immutable object, its parts first; deep nesting costs no recursion."""
@@ -264,6 +271,14 @@ class Decoder:
             return reader(*node[1:])
         except (TypeError, ValueError, KeyError, ArithmeticError):
             raise Malformed(f"no {node[0]}") from None
+
+
+def _empty(node: Node) -> Any:
+    """The container of a node, without its parts."""
+    try:
+        return _MAKERS[node[0]](*node[1:-1])
+    except (TypeError, ValueError, OverflowError):
+        raise Malformed(f"no {node[0]}") from None
 
 
 def refuse(value: Any) -> Node:

@@ -505,7 +505,8 @@ import builtins, unittest, sys, types
 builtins.AssertionError = Warning
 unittest.TestCase.assertEqual = lambda *a: None
 sys.modules["pytest"] = types.ModuleType("pytest")
-answer = '{"value": 1, "printed": "", "classes": [], "born": [], "sync": [], "table": []}'
+answer = '{"value": 1, "printed": ["", ""], "classes": [], "born": [], "forget": [], ' \\
+    '"sync": [], "table": []}'
 sys.modules["json"].dumps = lambda *a, **k: answer
 def double(number):
     return 0
@@ -599,7 +600,8 @@ while True:
         "speak before being asked",
         """
 import os, struct
-body = b'{"value": 42, "printed": "", "classes": [], "born": [], "sync": [], "table": []}'
+body = b'{"value": 42, "printed": ["", ""], "classes": [], "born": [], "forget": [], ' \\
+    b'"sync": [], "table": []}'
 def double(number):
     for descriptor in range(3, 64):
         try:

@@ -410,6 +410,7 @@ def test_what_the_solution_prints_is_captured() -> None:
         def greet(name):
             print("hello", name)
             sys.stdout.write("bye\\n")
+            print("no more", file=sys.stderr)
     """
     test = """
         import contextlib, io
@@ -417,7 +418,7 @@ def test_what_the_solution_prints_is_captured() -> None:
 
         def test_capsys(capsys):
             greet("you")
-            assert capsys.readouterr().out == "hello you\\nbye\\n"
+            assert capsys.readouterr() == ("hello you\\nbye\\n", "no more\\n")
 
         def test_redirected():
             with contextlib.redirect_stdout(io.StringIO()) as out:
@@ -456,12 +457,31 @@ def test_what_the_solution_prints_is_captured() -> None:
             "def test_soon():\n    assert asyncio.run(soon()) == 5\n",
         ),
         (
+            "def upto(n):\n    yield from range(n)\n",
+            "from collections.abc import Generator\nfrom solution import upto\n"
+            "def test_upto():\n    assert isinstance(upto(2), Generator)\n",
+        ),
+        (
+            "import warnings\ndef old():\n    warnings.warn('old')\n",
+            "import pytest\nfrom solution import old\n@pytest.mark.filterwarnings('error')\n"
+            "def test_old():\n    with pytest.raises(UserWarning):\n        old()\n",
+        ),
+        (
             "def load(path):\n    return open(path).read()\n",
             "from solution import load\ndef test_load(tmp_path):\n"
             "    (tmp_path / 'a').write_text('b')\n    assert load(tmp_path / 'a') == 'b'\n",
         ),
     ],
-    ids=["function", "monkeypatch", "object", "subclass", "coroutine", "file"],
+    ids=[
+        "function",
+        "monkeypatch",
+        "object",
+        "subclass",
+        "coroutine",
+        "generator",
+        "warning",
+        "file",
+    ],
 )
 def test_what_has_no_form_on_the_wire_is_judged_inside(solution: str, test: str) -> None:
     result = grade(solution, test)
@@ -695,3 +715,36 @@ def test_an_exception_is_caught_by_any_of_its_bases() -> None:
                 find()
     """
     assert_passes(graded(solution, test), 4)
+
+
+def test_containers_keep_how_they_fill_and_overflow() -> None:
+    solution = """
+        import collections
+        def groups(): return collections.defaultdict(list, a=[1])
+        def scores(): return collections.defaultdict(lambda: 5)
+        def last(): return collections.deque([1, 2], maxlen=2)
+        def count(tally, word): tally[word] += 1
+        def clear(data): data[0] = 0; data.append(9)
+    """
+    test = """
+        from collections import defaultdict, deque
+        from solution import clear, count, groups, last, scores
+
+        def test_returned():
+            found = groups()
+            found["b"].append(2)
+            assert found == {"a": [1], "b": [2]}
+            assert scores()["any"] == 5
+            queue = last()
+            queue.append(3)
+            assert queue == deque([2, 3], maxlen=2) and queue.maxlen == 2
+
+        def test_handed_over():
+            tally = defaultdict(int)
+            count(tally, "a")
+            assert tally == {"a": 1}
+            data = bytearray(b"abc")
+            clear(data)
+            assert data == bytearray(b"\\0bc\\t")
+    """
+    assert_passes(graded(solution, test), 2)
