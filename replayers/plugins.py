@@ -7,10 +7,13 @@ asked for by its name.
 
 from __future__ import annotations
 
-from collections.abc import Collection
+from collections.abc import Callable, Collection
 from importlib.metadata import EntryPoint, entry_points
+from typing import TypeVar
 
-from ..eventlog.errors import BadInput
+from ..eventlog.errors import BadInput, DiscernmemError
+
+Made = TypeVar("Made")
 
 HOSTS = "discernmem.hosts"
 """Group of callables without arguments that return a host."""
@@ -49,6 +52,26 @@ def plugin(group: str, name: str) -> object | None:
             f"({_first_line(error)}): repair or uninstall it"
         ) from None
     return loaded
+
+
+def made(what: str, make: Callable[..., Made], *given: object, **options: object) -> Made:
+    """What somebody else's class or function makes.
+
+    Args:
+        what: what is made, for the message.
+        make: the class or function, called with the rest.
+
+    Raises:
+        BadInput: it fails, in other words than ours.
+    """
+    try:
+        return make(*given, **options)
+    except DiscernmemError:
+        raise
+    except Exception as error:  # whatever it does while it is made
+        raise BadInput(
+            f"{what}: cannot be made ({_first_line(error)}); correct what it is given, or its code"
+        ) from None
 
 
 def plugin_names(group: str) -> tuple[str, ...]:

@@ -8,7 +8,7 @@ from importlib import import_module
 from typing import Any, Final
 
 from ...eventlog.errors import BadInput
-from ..plugins import BENCHMARKS, plugin, plugin_names
+from ..plugins import BENCHMARKS, made, plugin, plugin_names
 from .base import Benchmark
 
 SHIPPED: Final = {
@@ -35,7 +35,9 @@ def open_benchmark(name: str, options: Mapping[str, Any]) -> Benchmark:
             raise BadInput(
                 f"[benchmark] {name}: unknown option {option!r}; known: {', '.join(known)}"
             )
-    return make(**options)
+    if name in SHIPPED:
+        return make(**options)
+    return made(f"benchmark {name!r}", make, **options)
 
 
 def _named(name: str) -> Callable[..., Benchmark]:

@@ -15,7 +15,7 @@ from typing import Any
 from ...eventlog.codec import canonical
 from ...eventlog.errors import BadInput, DiscernmemError
 from ..benchmarks.base import Benchmark
-from ..plugins import HOSTS, plugin, plugin_names
+from ..plugins import HOSTS, made, plugin, plugin_names
 from .base import Host
 from .files import parse_host
 
@@ -122,17 +122,9 @@ def _file(path: Path) -> ModuleType:
 
 def _made(found: object, spec: str) -> Host:
     ready = hasattr(found, "play") and not isinstance(found, type)
-    try:
-        made = found() if callable(found) and not ready else found
-    except DiscernmemError:
-        raise
-    except Exception as error:
+    host = made(f"host {spec}", found) if callable(found) and not ready else found
+    if not all(hasattr(host, each) for each in ("name", "roles", "facts", "play")):
         raise BadInput(
-            f"host {spec}: cannot be made ({type(error).__name__}: {error}); "
-            "give a host, or what returns one when it is called without arguments"
-        ) from None
-    if not all(hasattr(made, each) for each in ("name", "roles", "facts", "play")):
-        raise BadInput(
-            f"host {spec}: {type(made).__name__} is no host; it needs name, roles, facts and play"
+            f"host {spec}: {type(host).__name__} is no host; it needs name, roles, facts and play"
         )
-    return made  # type: ignore[return-value]
+    return host  # type: ignore[return-value]

@@ -124,4 +124,4 @@ def _from_plugin(group: str, spec: str) -> Any:
     if not colon or name in BUILT_IN_NAMES:
         return None
     make: Any = plugins.plugin(group, name)
-    return None if make is None else make(rest)
+    return None if make is None else plugins.made(f"{name}:{rest}", make, rest)

@@ -1,12 +1,15 @@
 from __future__ import annotations
 
 import sys
+from collections.abc import Callable
 from pathlib import Path
 
 import pytest
 from offering import offer
 
 from discernmem.eventlog.errors import BadInput
+from discernmem.replayers.benchmarks import open_benchmark
+from discernmem.replayers.hosts import open_host
 from discernmem.replayers.models import open_embedder, open_model
 from discernmem.replayers.plugins import (
     BENCHMARKS,
@@ -95,6 +98,23 @@ def test_a_model_or_embedder_plugin_is_given_what_follows_its_name(
     assert callable(open_)
     assert open_("echo:a:b#c").rest == "a:b#c"
     assert open_("echo:").rest == ""
+
+
+def test_what_a_plugin_cannot_make_is_one_line(site: Path) -> None:
+    module = "def make(*given, **options):\n    raise ValueError('no\\nluck')\n"
+    for group in (HOSTS, BENCHMARKS, MODELS, EMBEDDERS):
+        name = f"unlucky_{group.removeprefix('discernmem.')}"
+        offer(site, name, group, {"unlucky": f"{name}:make"}, module=module)
+    opening: list[Callable[[], object]] = [
+        lambda: open_host("unlucky"),
+        lambda: open_benchmark("unlucky", {}),
+        lambda: open_model("unlucky:x"),
+        lambda: open_embedder("unlucky:x"),
+    ]
+    for open_ in opening:
+        with pytest.raises(BadInput, match=r"unlucky.*: cannot be made \(ValueError: no\)") as it:
+            open_()
+        assert "\n" not in str(it.value)
 
 
 def test_a_model_plugin_cannot_take_what_is_built_in(site: Path) -> None:

@@ -178,7 +178,7 @@ def test_a_team_of_ones_own_may_be_an_object_or_what_makes_one(tmp_path: Path) -
         open_host(f"{path}:nothing")
     with pytest.raises(BadInput, match=r"cannot be made \(RuntimeError: no model\)"):
         open_host(f"{path}:failing")
-    with pytest.raises(BadInput, match=r"cannot be made \(TypeError: .*called without arguments"):
+    with pytest.raises(BadInput, match=r"cannot be made \(TypeError: "):
         open_host(f"{path}:asking")
     with pytest.raises(BadInput, match="cannot be imported"):
         open_host(f"{path}:absent")
