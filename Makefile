@@ -30,7 +30,7 @@ demo: install
 	@$(BIN)/discernmem demo
 
 test: install frameworks
-	@$(BIN)/python -m pytest -p no:cacheprovider
+	@$(BIN)/python -m pytest -p no:cacheprovider -n 2 --dist loadfile
 
 faults: install
 	@$(BIN)/python tests/faults/campaign.py

@@ -748,3 +748,102 @@ def test_containers_keep_how_they_fill_and_overflow() -> None:
             assert data == bytearray(b"\\0bc\\t")
     """
     assert_passes(graded(solution, test), 2)
+
+
+def test_what_refines_a_plain_type_is_one_of_its_values() -> None:
+    solution = """
+        import collections, enum, typing
+        Point = collections.namedtuple("Point", "x y")
+        class Word(typing.NamedTuple):
+            text: str
+            count: int
+        class Level(enum.IntEnum):
+            LOW = 1
+            HIGH = 2
+        class Mode(str, enum.Enum):
+            READ = "r"
+        class Meters(float):
+            def __add__(self, other): return Meters(float(self) + other)
+            def doubled(self): return Meters(self * 2)
+        class Table(dict):
+            def first(self): return next(iter(self))
+        def point(): return Point(1, [2])
+        def word(): return Word("a", 3)
+        def level(): return Level.LOW
+        def mode(): return Mode.READ
+        def same(one, other): return one is other
+        def table(): return Table(a=1)
+        def keys(table): return table.keys()
+    """
+    test = """
+        import json
+        from solution import *
+
+        def test_tuples():
+            assert isinstance(point(), tuple) and point() == (1, [2]) and hash(word())
+            assert point().x == 1 and point()._asdict() == {"x": 1, "y": [2]}
+            assert point()._replace(x=5) == (5, [2]) and Point._fields == ("x", "y")
+            assert (word().text, word().count) == ("a", 3) and word() + (1,) == ("a", 3, 1)
+            assert repr(word()) == "Word(text='a', count=3)"
+            assert not point() == (1, [3])
+
+        def test_numbers():
+            assert isinstance(level(), int) and level() == 1 and level() + 1 == 2
+            assert level() is Level.LOW and [level().name, level().value] == ["LOW", 1]
+            assert sorted([Level.HIGH, Level.LOW])[0] is Level.LOW and max(Level.LOW, 2) == 2
+            assert ["a", "b"][level()] == "b" and same(level(), Level.LOW)
+            assert isinstance(Meters(2.0) + 1, Meters) and Meters(2.0).doubled() == 4.0
+
+        def test_text():
+            assert isinstance(mode(), str) and mode() == "r" and mode().upper() == "R"
+            assert "a" + mode() == "ar" and "".join([mode(), "x"]) == "rx" and {mode(): 1}["r"]
+            assert json.dumps([mode(), word()]) == '["r", ["a", 3]]'
+
+        def test_held():
+            assert isinstance(table(), dict) and isinstance(table(), Table)
+            assert table() == {"a": 1} and dict(table()) == {"a": 1} and table().first() == "a"
+            assert keys({"a": 1}) == {"a"} and keys({"a": 1}) == {"a": 2}.keys()
+    """
+    assert_passes(graded(solution, test), 4)
+
+
+def test_exceptions_may_be_values() -> None:
+    solution = """
+        class Refused(Exception):
+            def __init__(self, why, code):
+                super().__init__(f"{why} ({code})")
+                self.code = code
+        def divide(one, other):
+            try:
+                return one / other, None
+            except ZeroDivisionError as error:
+                return None, error
+        def refuse(): return Refused("no", 3)
+        def fail(): raise ExceptionGroup("two", [ValueError("a"), KeyError("b")])
+        def leave(): raise KeyboardInterrupt
+    """
+    test = """
+        import pytest
+        from solution import Refused, divide, fail, leave, refuse
+
+        def test_returned():
+            value, error = divide(1, 0)
+            assert value is None and isinstance(error, ZeroDivisionError)
+            assert error.args == ("division by zero",) and str(error) == "division by zero"
+
+        def test_own():
+            for error in (refuse(), Refused("no", 3)):
+                assert isinstance(error, Refused) and str(error) == "no (3)" and error.code == 3
+            with pytest.raises(Refused):
+                raise Refused("no", 4)
+
+        def test_group():
+            with pytest.raises(ExceptionGroup) as caught:
+                fail()
+            assert [type(error) for error in caught.value.exceptions] == [ValueError, KeyError]
+
+        def test_base():
+            with pytest.raises(KeyboardInterrupt):
+                leave()
+    """
+    assert_passes(graded(solution, test), 4)
