@@ -16,26 +16,19 @@ import types
 from collections.abc import Callable
 from typing import Any
 
+from .describing import (
+    HELD_BASES,
+    PLAIN_BASES,
+    class_marks,
+    error_arguments,
+    error_text,
+    plain_base,
+)
 from .frames import ANSWER, LOAD, REQUEST, FrameTooLong, Stream
 from .shared import Shared
-from .special import SPECIAL
 from .wire import ERRORS, Decoder, Encoder, Malformed, Node, Slot
 
-_TEXT = 1 << 16
 _RETURNED = 64
-_PLAIN_BASES: dict[type, Callable[[Any], Any]] = {
-    bool: bool,
-    int: int.__int__,
-    float: float.__float__,
-    str: str.__str__,
-    tuple: lambda value: tuple(tuple.__iter__(value)),
-    list: lambda value: list(list.__iter__(value)),
-    dict: dict.copy,
-    set: lambda value: set(set.__iter__(value)),
-    frozenset: lambda value: frozenset(frozenset.__iter__(value)),
-}
-
-
 _OPERATIONS: dict[str, Callable[..., Any]] = {
     "__str__": str,
     "__repr__": repr,
@@ -193,19 +186,12 @@ class Program:
             self._returned.pop()
 
     def _raised(self, encoder: Encoder, error: BaseException) -> dict[str, Slot]:
-        try:
-            text = str(error)[:_TEXT]
-        except BaseException:
-            text = ""
-        arguments = error.args
-        if any(type(part) is str and len(part) > _TEXT for part in arguments):
-            arguments = (text,)
+        # The error is kept from now on; what its frames hold need not be.
+        BaseException.with_traceback(error, None)
         return {
-            "kind": encoder.add(type(error)),
-            "arguments": encoder.add(arguments),
+            "error": encoder.add(error),
             "name": type(error).__name__,
-            "text": text,
-            "object": 0 if ERRORS.get(type(error).__name__) is type(error) else self._number(error),
+            "text": error_text(error),
         }
 
     def _known(self, node: Node) -> Any:
@@ -223,7 +209,14 @@ class Program:
     def _node(self, value: Any) -> Node:
         if isinstance(value, type):
             return ["class", self.describe(value)]
-        return ["object", self._number(value), self.describe(type(value))]
+        kind = type(value)
+        head = [self._number(value), self.describe(kind)]
+        if isinstance(value, BaseException):
+            return ["value", *head, error_text(value), list(error_arguments(value))]
+        base = plain_base(kind)
+        if base is not None and base not in HELD_BASES:
+            return ["value", *head, "", [PLAIN_BASES[base](value)]]
+        return ["object", *head]
 
     def describe(self, kind: type) -> int:
         """The number of a class; its description goes along the first time, its bases first."""
@@ -231,24 +224,14 @@ class Program:
         if number not in self._described:
             self._described.add(number)
             bases = [_base(self, base) for base in kind.__bases__ if base is not object]
-            special = [name for name in SPECIAL if _has(kind, name)]
-            if kind.__hash__ is None:
-                special.append("unhashable")
-            if issubclass(kind, tuple(_PLAIN_BASES)):
-                special.append("plain")
-            self._classes.append([number, kind.__name__, str(kind.__module__), bases, special])
+            marks = class_marks(kind, plain_base(kind))
+            self._classes.append([number, kind.__name__, str(kind.__module__), bases, marks])
         return number
 
 
 def _base(program: Program, base: type) -> int | str:
     """A base class: exceptions of Python by name, all others by number."""
     return base.__name__ if ERRORS.get(base.__name__) is base else program.describe(base)
-
-
-def _has(kind: type, name: str) -> bool:
-    """Whether a class has a special method of its own, beyond what every object has."""
-    method = getattr(kind, name, None)
-    return method is not None and method is not getattr(object, name, None)
 
 
 def _perform(
@@ -262,7 +245,7 @@ def _perform(
         return delattr(target, name)
     if do == "plain":
         return next(
-            plain(target) for base, plain in _PLAIN_BASES.items() if isinstance(target, base)
+            plain(target) for base, plain in PLAIN_BASES.items() if isinstance(target, base)
         )
     if do == "call":
         return getattr(target, name)(*arguments, **keywords)

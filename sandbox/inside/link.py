@@ -7,8 +7,9 @@ import sys
 from typing import Any, NoReturn
 
 from .frames import ANSWER, INSIDE, REQUEST, FrameTooLong, Stream
+from .making import made_class, made_object, made_value, named, reference
 from .shared import Shared
-from .standins import NeedsInside, StandInType, made_class, made_object, named, reference
+from .standins import NeedsInside, StandInType
 from .wire import ERRORS, Decoder, Encoder, Malformed, Node, Unmarshallable
 
 
@@ -125,7 +126,9 @@ class Link:
             printed, complained = map(str, reply["printed"])
             error = None
             if "raised" in reply:
-                error = self._error(decoder, reply["raised"])
+                error = decoder.value(reply["raised"]["error"])
+                if not isinstance(error, BaseException):
+                    raise Malformed("raised no exception")
             else:
                 value = decoder.value(reply["value"])
         except (Malformed, LookupError, ValueError, TypeError, AttributeError, RecursionError):
@@ -143,7 +146,7 @@ class Link:
         self, number: int, name: str, module: str, bases: list[Any], marks: list[str]
     ) -> None:
         parents = [ERRORS[base] if type(base) is str else self._objects[base] for base in bases]
-        real = _standard_error(str(module), str(name))
+        real = ERRORS.get(name) if module == "builtins" else _standard_error(str(module), str(name))
         self._objects[number] = real or made_class(
             self, int(number), str(name), parents, frozenset(marks)
         )
@@ -152,30 +155,16 @@ class Link:
         tag, number = node[0], node[1]
         if tag == "shared":
             return self._shared.get(number)
-        if tag not in ("object", "class"):
+        if tag not in ("object", "class", "value"):
             raise Malformed("an unknown node")
         if number not in self._objects:
-            self._objects[number] = made_object(self._objects[node[2]], int(number))
+            kind = self._objects[node[2]]
+            self._objects[number] = (
+                made_value(kind, int(number), str(node[3]), node[4])
+                if tag == "value"
+                else made_object(kind, int(number))
+            )
         return self._objects[number]
-
-    def _error(self, decoder: Decoder, raised: dict[str, Any]) -> BaseException:
-        """The exception to raise in the tests for the one the program raised."""
-        kind, arguments = decoder.value(raised["kind"]), decoder.value(raised["arguments"])
-        if not (isinstance(kind, type) and issubclass(kind, BaseException)):
-            raise Malformed("raised no exception")
-        error: BaseException
-        if ERRORS.get(kind.__name__) is kind:
-            try:
-                error = kind(*arguments)
-            except TypeError:
-                error = kind.__new__(kind, *arguments)
-        else:
-            error = kind.__new__(kind, *arguments)
-        error.args = arguments
-        if isinstance(kind, StandInType):
-            vars(error)["_discernmem_number"] = int(raised["object"])
-            vars(error)["_discernmem_text"] = str(raised["text"])
-        return error
 
 
 def _standard_error(module: str, name: str) -> type[BaseException] | None:

@@ -13,7 +13,7 @@ from collections.abc import Callable
 from typing import Any, NoReturn, Protocol
 
 from .special import ARITHMETIC, ORDER, PLAIN
-from .wire import ERRORS, Node, Unmarshallable
+from .wire import ERRORS
 
 
 class NeedsInside(BaseException):
@@ -37,9 +37,10 @@ class Asking(Protocol):
         """Tell the supervisor that the tests must run inside."""
 
 
-def _get(self: Any, name: str) -> Any:
+def get(self: Any, name: str) -> Any:
+    """An attribute that the program's object has; raises AttributeError for a special one."""
     if name.startswith("_discernmem") or (
-        _hidden(name) and name not in ("__name__", "__qualname__")
+        hidden(name) and name not in ("__name__", "__qualname__")
     ):
         raise AttributeError(name)
     return _ask(self, "get", name)
@@ -49,7 +50,8 @@ def _ask(self: Any, do: str, name: str, /, *arguments: Any, **keywords: Any) -> 
     return self._discernmem_link.request(do, self._discernmem_number, name, arguments, keywords)
 
 
-def _hidden(name: str) -> bool:
+def hidden(name: str) -> bool:
+    """Whether Python gives a name its meaning."""
     return name.startswith("__") and name.endswith("__")
 
 
@@ -87,7 +89,7 @@ class StandInType(type):
         return cls._ask("special", "__call__", *arguments, **keywords)
 
     def __getattr__(cls, name: str) -> Any:
-        if _hidden(name) or name.startswith("_discernmem"):
+        if hidden(name) or name.startswith("_discernmem"):
             raise AttributeError(name)
         return cls._ask("get", name)
 
@@ -118,9 +120,10 @@ class StandIn(metaclass=StandInType):
     _discernmem_number: int
     _discernmem_link: Asking
     _discernmem_marks: frozenset[str] = frozenset()
+    _discernmem_plain = ""
     _discernmem_named = False
 
-    __getattr__ = _get
+    __getattr__ = get
 
     def __setattr__(self, name: str, value: Any) -> None:
         _ask(self, "set", name, value)
@@ -132,13 +135,11 @@ class StandIn(metaclass=StandInType):
         if isinstance(other, StandIn):
             custom = "__eq__" in self._discernmem_marks
             return _ask(self, "special", "__eq__", other) if custom else self is other
-        if "plain" in self._discernmem_marks:
+        if self._discernmem_plain:
             return _ask(self, "plain", "") == other
         return NotImplemented
 
     def __hash__(self) -> int:
-        if "plain" in self._discernmem_marks:
-            return hash(_ask(self, "plain", ""))
         if "__hash__" in self._discernmem_marks:
             return hash(_ask(self, "special", "__hash__"))
         return object.__hash__(self)
@@ -162,10 +163,10 @@ def _special(name: str) -> Callable[..., Any]:
 
 def _arithmetic(name: str) -> Callable[..., Any]:
     def method(self: Any, /, *operands: Any) -> Any:
-        told = all(isinstance(operand, StandIn) for operand in operands)
+        told = all(isinstance(type(operand), StandInType) for operand in operands)
         if told or self._discernmem_named:
             return _ask(self, "special", name, *operands)
-        if "plain" in self._discernmem_marks and hasattr(plain := _ask(self, "plain", ""), name):
+        if self._discernmem_plain and hasattr(plain := _ask(self, "plain", ""), name):
             return getattr(plain, name)(*operands)
         return NotImplemented
 
@@ -176,7 +177,7 @@ def _ordering(name: str) -> Callable[..., Any]:
     def method(self: Any, other: Any) -> Any:
         if isinstance(other, StandIn):
             return _ask(self, "special", name, other)
-        if "plain" in self._discernmem_marks:
+        if self._discernmem_plain:
             return getattr(_ask(self, "plain", ""), name)(other)
         return NotImplemented
 
@@ -198,59 +199,12 @@ def _exit(self: Any, kind: type[BaseException] | None, *_: Any) -> Any:
     return issubclass(kind, Exception) and not issubclass(kind, AssertionError) and swallowed
 
 
-_METHODS: dict[str, Callable[..., Any]] = (
+METHODS: dict[str, Callable[..., Any]] = (
     {name: _special(name) for name in PLAIN}
     | {name: _arithmetic(name) for name in ARITHMETIC}
     | {name: _ordering(name) for name in ORDER}
     | {"__contains__": _contains, "__exit__": _exit}
 )
-
-
-def _text(self: Any) -> str:
-    return str(self.__dict__.get("_discernmem_text", ""))
-
-
-def made_class(
-    link: Asking, number: int, name: str, parents: list[type], marks: frozenset[str]
-) -> type:
-    """A class to stand for one of the program's, exceptions included."""
-    errors = [parent for parent in parents if issubclass(parent, BaseException)]
-    body: dict[str, Any] = {"__module__": "solution"}
-    if errors:
-        body |= {"__getattr__": _get, "__str__": _text, "_discernmem_number": -1}
-        return StandInType(name, tuple(errors), body, link, number)
-    bases = tuple(parent for parent in parents if issubclass(parent, StandIn)) or (StandIn,)
-    body |= {"__slots__": (), "_discernmem_marks": marks}
-    body |= {key: _METHODS[key] for key in _METHODS if key in marks}
-    if "unhashable" in marks:
-        body["__hash__"] = None
-    else:
-        body["__hash__"] = StandIn.__hash__
-    return StandInType(name, bases, body, link, number)
-
-
-def named(kind: StandInType) -> None:
-    """Note that the tests know this class, and with it those derived from it."""
-    type.__setattr__(kind, "_discernmem_named", True)
-
-
-def made_object(kind: Any, number: int) -> Any:
-    """An instance of such a class; raises TypeError for any other class."""
-    if not isinstance(kind, StandInType):
-        raise TypeError("no stand-in class")
-    plain: Any = kind  # its own __new__, past the metaclass, whose call would ask the program
-    made = plain.__new__(plain)
-    object.__setattr__(made, "_discernmem_number", number)
-    return made
-
-
-def reference(value: Any) -> Node:
-    """How to refer to a stand-in on the wire; the `other` hook of an encoder."""
-    if isinstance(value, StandInType):
-        return ["object", value._discernmem_class]
-    if isinstance(type(value), StandInType):
-        return ["object", value._discernmem_number]
-    raise Unmarshallable(type(value).__name__)
 
 
 class Solution(types.ModuleType):
@@ -263,12 +217,12 @@ class Solution(types.ModuleType):
         self.__dict__["_discernmem_link"] = link
 
     def __getattr__(self, name: str) -> Any:
-        if _hidden(name):
+        if hidden(name):
             raise AttributeError(name)
         return self.__dict__["_discernmem_link"].request("get", 0, name)
 
     def __setattr__(self, name: str, value: Any) -> None:
-        if _hidden(name):
+        if hidden(name):
             super().__setattr__(name, value)
         else:
             self.__dict__["_discernmem_link"].request("set", 0, name, (value,))

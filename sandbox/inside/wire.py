@@ -42,7 +42,7 @@ _MAKERS: dict[str, Callable[..., Any]] = {
     "OrderedDict": collections.OrderedDict,
     "defaultdict": lambda _=None: collections.defaultdict(),
 }
-_LENGTHS = {"deque": 3, "defaultdict": 3}
+_LENGTHS = {"deque": 3, "defaultdict": 3, "value": 5}
 MUTABLE = {type(make()): tag for tag, make in _MAKERS.items()}
 _LEAVES: dict[type, Callable[[Any], Node]] = {
     bytes: lambda value: ["bytes", value.hex()],
@@ -104,7 +104,8 @@ class Encoder:
     """Writes one message.
 
     Args:
-        other: Node for an object of any other type, or raises Unmarshallable.
+        other: Node for an object of any other type, or raises Unmarshallable. The last item of a
+            node tagged `value` is a list of what goes along with the object, as it is.
         known: Node for a mutable container the other side has already, else None.
         born: Told of each mutable container that is new to the other side, and its node's number.
     """
@@ -165,7 +166,8 @@ class Encoder:
             return self._node(["type", _TYPE_IDS[id(value)]])
         if value is NotImplemented:
             return self._node(["NotImplemented"])
-        return self._node(self._other(value))
+        node = self._other(value)
+        return self._container(node, node.pop()) if node[0] == "value" else self._node(node)
 
     def _container(self, node: Node, parts: Iterable[Any]) -> Slot:
         self._open.append((node, parts))
@@ -246,7 +248,7 @@ class Decoder:
                 waiting.pop()
                 continue
             tag = self._table[top][0]
-            if tag not in ("tuple", "frozenset"):
+            if tag not in ("tuple", "frozenset", "value"):
                 self._made[top] = self._leaf(self._table[top])
                 continue
             slots = self._parts_of(top)
@@ -254,7 +256,12 @@ class Decoder:
             missing = [part for part in inner if part not in self._made]
             if not missing:
                 try:
-                    self._made[top] = TYPES[tag](self.parts(slots))
+                    parts = self.parts(slots)
+                    self._made[top] = (
+                        self._other([*self._table[top][:-1], parts])
+                        if tag == "value"
+                        else TYPES[tag](parts)
+                    )
                 except TypeError:
                     raise Malformed("an element that cannot be one") from None
             elif top in opened:
