@@ -10,6 +10,7 @@ import attrs
 
 # Possessive throughout: no reply, however strange, is searched twice.
 _FENCE = re.compile(r"([ \t]*+)(`{3,}+|~{3,}+)[ \t]*+([^\s`]*+)[^`]*+")
+_FENCE_AFTER_TEXT = re.compile(r"[^`]*+()(`{3,}+)(python3?|py)[ \t]*+", re.IGNORECASE)
 _PYTHON = frozenset({"python", "py", "python3"})
 
 
@@ -26,9 +27,9 @@ def program(reply: str, names: Sequence[str]) -> str | None:
     """The program in a reply, None where there is none.
 
     Taken is the last complete Python block, else the last complete block of any kind, else what
-    follows a fence that was never closed, else the reply itself. Of several blocks the last that
-    defines a wanted name goes before those that define none, which only show how to use it; and
-    what stands in no complete block must define one.
+    follows a fence that was never closed, else the reply itself. Whatever defines a wanted name
+    goes before all that defines none, which only shows how to use it; and what stands in no
+    complete block must define one.
 
     Nothing of the reply is parsed here: that is left to the sandbox.
 
@@ -40,11 +41,12 @@ def program(reply: str, names: Sequence[str]) -> str | None:
     blocks = [block for block in found if block.code.strip()]
     complete = [block for block in blocks if block.closed]
     python = [block.code for block in complete if block.language in _PYTHON]
-    for codes in (python, [block.code for block in complete]):
-        if codes:
-            return next((code for code in reversed(codes) if _defines(code, names)), codes[-1])
-    rest = blocks[-1].code if blocks else reply
-    return rest if _defines(rest, names) else None
+    other = [block.code for block in complete]
+    rest = [block.code for block in blocks if not block.closed] or ([] if blocks else [reply])
+    defining = [
+        code for codes in (python, other, rest) for code in reversed(codes) if _defines(code, names)
+    ]
+    return next(iter(defining or reversed(python or other)), None)
 
 
 def _blocks(reply: str) -> Iterator[_Block]:
@@ -53,19 +55,29 @@ def _blocks(reply: str) -> Iterator[_Block]:
     for line in reply.split("\n"):
         fence = _FENCE.fullmatch(line)
         if opened is None:
-            opened, held = fence, []
+            opened, held = fence or _FENCE_AFTER_TEXT.fullmatch(line), []
         elif fence is not None and _closes(fence, opened):
             yield _block(opened, held, closed=True)
             opened = None
         else:
             held.append(line)
     if opened is not None:
-        yield _block(opened, held, closed=False)
+        yield _block(opened, _until_end(opened, held), closed=False)
 
 
 def _closes(fence: re.Match[str], opened: re.Match[str]) -> bool:
     # One that is indented deeper stands in a docstring of the program.
     return fence[2].startswith(opened[2]) and not fence[3] and len(fence[1]) <= len(opened[1])
+
+
+def _until_end(opened: re.Match[str], lines: Sequence[str]) -> Sequence[str]:
+    """The lines before a closing fence that has text on its line, where there is one."""
+    for number, line in enumerate(lines):
+        before, fence, after = line.partition(opened[2])
+        starts = not before.strip() and len(before) <= len(opened[1])
+        if fence and (starts or (before.strip() and not after.strip())):
+            return [*lines[:number], before]
+    return lines
 
 
 def _block(opened: re.Match[str], lines: Sequence[str], *, closed: bool) -> _Block:
