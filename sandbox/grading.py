@@ -51,7 +51,7 @@ def grade(
     for _ in range(limits.attempts):
         try:
             return _graded(way, blank, solution, reading, limits)
-        except MachineTrouble as trouble:
+        except (MachineTrouble, OSError) as trouble:
             troubles.append(str(trouble))
     raise Infrastructure(
         f"sandbox: no verdict after {limits.attempts} attempts ({troubles[-1]}): "

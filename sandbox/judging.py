@@ -53,6 +53,9 @@ def judged(blank: Grade, solution: str, report: Mapping[str, Any]) -> Grade:
         return evolve(counted, verdict="fail", reason="the tests were broken off")
     if "ModuleNotFoundError" in kinds and (missing := foreign_modules(solution)):
         return _missing(counted, missing[0])
+    if "Fixture" in kinds:
+        reason = "the tests need a fixture the sandbox lacks"
+        return evolve(counted, verdict="error", reason=reason)
     kind, number = max(kinds.items(), key=lambda pair: (pair[1], pair[0]))
     return evolve(counted, verdict="fail", reason=_named(kind, f"in {number} of {judged} tests"))
 

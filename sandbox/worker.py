@@ -56,7 +56,10 @@ class Worker:
         way = open_way(isolation)
         self.isolation = way.isolation
         self._limits = limits
-        self._jail = Jail(way, "candidate", limits, _LIFE)
+        try:
+            self._jail = Jail(way, "candidate", limits, _LIFE)
+        except OSError as error:
+            raise Infrastructure(f"sandbox: no jail ({error}): free the machine") from error
         order = {"source": source, "printed": limits.output_kib << 10}
         with contextlib.ExitStack() as undo:
             undo.enter_context(self._jail)

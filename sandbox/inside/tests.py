@@ -93,6 +93,8 @@ def _kind(error: BaseException) -> str:
         return "Gone"
     if isinstance(error, pytest.fail.Exception):
         return "Failed"
+    if isinstance(error, pytest.FixtureLookupError):
+        return "Fixture"
     return next(kind.__name__ for kind in type(error).__mro__ if ERRORS.get(kind.__name__) is kind)
 
 

@@ -537,6 +537,13 @@ def test_errors_of_setup_are_counted_apart_and_skipped_tests_do_not_count() -> N
     assert graded("def one(): pass\n", skipping).reason == "every test was skipped"
 
 
+def test_a_fixture_that_is_not_there_is_an_error_of_the_tests() -> None:
+    test = "from solution import one\ndef test_one(benchmark):\n    assert one() == 1\n"
+    result = graded("def one():\n    return 1\n", test)
+    assert result.verdict == "error"
+    assert result.reason == "the tests need a fixture the sandbox lacks"
+
+
 def test_nothing_left_behind_changes_a_later_run() -> None:
     littering = """
         for name in ("conftest.py", "pytest.ini", "sitecustomize.py", "math.py"):

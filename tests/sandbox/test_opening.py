@@ -3,13 +3,14 @@
 import os
 import subprocess
 import sys
+import tempfile
 import time
 from pathlib import Path
 
 import pytest
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
-from discernmem.sandbox import Limits, grade, mounts, opening
+from discernmem.sandbox import Limits, Worker, grade, mounts, opening
 from discernmem.sandbox.bubblewrap import UIDS, Way
 from discernmem.sandbox.opening import candidates, open_way
 
@@ -108,3 +109,28 @@ def test_a_supervisor_that_was_stopped_holds_it_against_no_program() -> None:
     )
     done = subprocess.run([sys.executable, "-c", script], capture_output=True, check=True)
     assert done.stdout == b"pass\n"
+
+
+def test_a_limit_of_the_user_that_would_judge_is_no_verdict() -> None:
+    script = (
+        "import resource\nfrom discernmem.sandbox import grade\n"
+        "resource.setrlimit(resource.RLIMIT_FSIZE, (0, 0))\n"
+        f"try:\n    print(grade({RIGHT!r}, {TEST!r}))\n"
+        "except Exception as error:\n    print(type(error).__name__, error)\n"
+    )
+    command = [sys.executable, "-c", script]
+    # Through a pipe: a file could not be written either.
+    done = subprocess.run(command, capture_output=True, check=True, text=True)
+    assert done.stdout.startswith("Infrastructure sandbox: bubblewrap cannot isolate here")
+    assert "its own limit of files (ulimit -f) is 0 bytes" in done.stdout
+
+
+def test_a_jail_that_cannot_be_made_is_no_verdict(
+    monkeypatch: pytest.MonkeyPatch, tmp_path: Path
+) -> None:
+    monkeypatch.setattr(os, "geteuid", lambda: 1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "absent"))
+    with pytest.raises(Infrastructure, match=r"no verdict after 3 attempts .*No such file"):
+        grade(RIGHT, TEST, isolation="none")
+    with pytest.raises(Infrastructure, match=r"no jail .*No such file"):
+        Worker(RIGHT, isolation="none")

@@ -69,7 +69,7 @@ def read_problem(row: Row) -> Problem:
         warnings.simplefilter("ignore")  # How a test is written is not our concern.
         try:
             tree = ast.parse(test)
-        except (SyntaxError, ValueError):
+        except (SyntaxError, ValueError, RecursionError, MemoryError):
             tree = None
     imported = _imported(tree) if tree is not None else ()
     return Problem(

@@ -143,3 +143,8 @@ def test_test_info_as_text_gives_the_same_real_problems(real_records: Path, tmp_
             out.write(json.dumps({**record, "test_info": json.dumps(record["test_info"])}) + "\n")
     as_text = read_problems(read_rows(told, columns=COLUMNS).rows)
     assert as_text == read_problems(read_rows(real_records, columns=COLUMNS).rows)
+
+
+def test_tests_too_deep_to_be_read_leave_the_names_to_the_record() -> None:
+    deep = "from solution import one\nnumber = " + "-" * 200_000 + "1\n"
+    assert names(deep, [{"function_name": "two"}]) == ("two",)
