@@ -8,6 +8,7 @@ import socket
 import sqlite3
 import subprocess
 import sys
+import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
@@ -35,6 +36,22 @@ def unprivileged() -> Iterator[None]:
         yield
     finally:
         os.seteuid(0)
+
+
+@contextmanager
+def open_to_all(folder: Path, mode: int = 0o755) -> Iterator[None]:
+    """A folder that anybody may enter, whoever owns the temporary ones above it."""
+    top = Path(tempfile.gettempdir())
+    folders = [each for each in (folder, *folder.parents) if top in each.parents]
+    modes = [each.stat().st_mode for each in folders]
+    for each in folders[1:]:
+        each.chmod(0o755)
+    folder.chmod(mode)
+    try:
+        yield
+    finally:
+        for each, before in zip(folders, modes, strict=True):
+            each.chmod(before)
 
 
 # -- what is a log -----------------------------------------------------------------------------
@@ -159,35 +176,21 @@ def test_reading_a_log_at_rest_leaves_nothing_beside_it(filled: Path) -> None:
 
 
 def test_a_log_in_a_read_only_folder_is_read(filled: Path) -> None:
-    filled.parent.chmod(0o555)
-    folders = [filled.parent, *filled.parents][:4]
-    modes = [folder.stat().st_mode for folder in folders[1:]]
-    for folder in folders[1:]:
-        folder.chmod(0o755)
-    try:
-        with unprivileged():
-            with EventLog.open(filled) as log:
-                assert len(list(log.read())) == 8
-            with pytest.raises(BadInput, match="cannot be opened for writing"):
-                EventLog.open(filled, write=True)
-    finally:
-        filled.parent.chmod(0o755)
-        for folder, mode in zip(folders[1:], modes, strict=True):
-            folder.chmod(mode)
+    with open_to_all(filled.parent, 0o555), unprivileged():
+        with EventLog.open(filled) as log:
+            assert len(list(log.read())) == 8
+        with pytest.raises(BadInput, match="cannot be opened for writing"):
+            EventLog.open(filled, write=True)
 
 
 def test_a_file_that_may_not_be_written_is_not_opened_to_write(filled: Path) -> None:
-    folders = [filled.parent, *filled.parents][:4]
-    modes = [folder.stat().st_mode for folder in folders]
-    for folder in folders:
-        folder.chmod(0o777)
     filled.chmod(0o444)
-    try:
-        with unprivileged(), pytest.raises(BadInput, match=r"run\.db may not be written; allow it"):
-            EventLog.open(filled, write=True)
-    finally:
-        for folder, mode in zip(folders, modes, strict=True):
-            folder.chmod(mode)
+    with (
+        open_to_all(filled.parent, 0o777),
+        unprivileged(),
+        pytest.raises(BadInput, match=r"run\.db may not be written; allow it"),
+    ):
+        EventLog.open(filled, write=True)
     assert beside(filled) == []
 
 
@@ -199,18 +202,12 @@ def test_where_sqlite_cannot_take_up_the_newest_events_it_is_told_how(path: Path
         fill(log)
         for name in ("run.db", "run.db-wal"):
             shutil.copy(path.with_name(name), copy / name)
-    folders = [path.parent, *path.parents][:4]
-    modes = [folder.stat().st_mode for folder in folders]
-    for folder in folders:
-        folder.chmod(0o755)
-    copy.chmod(0o555)
-    try:
-        with unprivileged(), pytest.raises(BadInput, match=r"are in run\.db-wal, .*; copy both"):
-            EventLog.open(copy / "run.db")
-    finally:
-        copy.chmod(0o755)
-        for folder, mode in zip(folders, modes, strict=True):
-            folder.chmod(mode)
+    with (
+        open_to_all(copy, 0o555),
+        unprivileged(),
+        pytest.raises(BadInput, match=r"are in run\.db-wal, .*; copy both"),
+    ):
+        EventLog.open(copy / "run.db")
 
 
 def test_a_live_log_is_read_up_to_its_last_append(log: EventLog) -> None:
