@@ -10,9 +10,9 @@ import socket
 import subprocess
 import tempfile
 import time
-from types import TracebackType
 from typing import Any, Literal
 
+from ..eventlog.closing import Closing
 from . import mounts, seccomp
 from .bubblewrap import Way
 from .channel import Channel, exchange
@@ -30,7 +30,7 @@ _BOOT = (
 )
 
 
-class Jail:
+class Jail(Closing):
     """A process that does one role of `inside.boot`, in namespaces of its own.
 
     It dies with the thread that opened it, with this process, and with `close`.
@@ -90,17 +90,6 @@ class Jail:
                 pass_fds=descriptors,
                 start_new_session=True,
             )
-
-    def __enter__(self) -> Jail:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def ready(self, seconds: float) -> bool:
         """Wait until it has bound itself; False if it ends or so much time passes before that."""

@@ -4,9 +4,9 @@ from __future__ import annotations
 
 import contextlib
 import json
-from types import TracebackType
 from typing import Any
 
+from ..eventlog.closing import Closing
 from ..eventlog.errors import BadInput, Infrastructure
 from .inside import frames
 from .inside.wire import Decoder, Encoder, Malformed, Unmarshallable, refuse, unknown
@@ -33,7 +33,7 @@ class ProgramFailed(Exception):
         self.text = text
 
 
-class Worker:
+class Worker(Closing):
     """A module loaded once in a jail; its functions take and give plain values.
 
     State that the program keeps lasts from call to call. The jail ends with `close`, with the
@@ -70,17 +70,6 @@ class Worker:
             if trouble is not None:
                 raise ProgramFailed(str(trouble["error"]), "the module cannot be loaded")
             undo.pop_all()
-
-    def __enter__(self) -> Worker:
-        return self
-
-    def __exit__(
-        self,
-        kind: type[BaseException] | None,
-        error: BaseException | None,
-        trace: TracebackType | None,
-    ) -> None:
-        self.close()
 
     def close(self) -> None:
         """End the jail; nothing of it is left."""
