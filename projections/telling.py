@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping
 from typing import Protocol
 
 from ..eventlog import events as ev
@@ -39,7 +40,7 @@ def tell(event: ev.Event) -> str:
         case ev.TextEmbedded():
             return f"text {event.text[:12]} embedded in {event.dimensions} dimensions"
         case ev.ExecutionFinished():
-            why = event.grading.get("reason")
+            why = ", ".join(_graded(event.grading))
             return (
                 f"team ran on {event.task} with {_injected(event.supplied)}: {event.score:.2f}"
                 f"{f' ({why})' if why else ''}"
@@ -187,6 +188,16 @@ def _judged(event: ev.CandidateJudged) -> str:
 
 def _version(event: _OfVersion) -> str:
     return f"{event.memory}.v{event.version}"
+
+
+def _graded(grading: Mapping[str, str]) -> Iterator[str]:
+    """How a score came about, as far as that says something about it."""
+    if "reason" in grading:
+        yield grading["reason"]
+    if grading.get("oracle") == "inside":
+        yield "judged inside its jail"
+    if grading.get("isolation") == "none":
+        yield "without isolation"
 
 
 def _injected(supplied: tuple[ev.Injected, ...]) -> str:

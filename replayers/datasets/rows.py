@@ -27,6 +27,39 @@ class Row:
     place: str
     fields: Mapping[str, Any]
 
+    def text(self, field: str, *, digits: bool = False) -> str:
+        """A field that says something; with ``digits``, a whole number is taken as its own.
+
+        Raises:
+            BadInput: the field is absent or holds something else.
+        """
+        value = self.fields.get(field)
+        if value is None:
+            raise BadInput(f"{self.place}: no field {field!r}; write it, or name another data set")
+        if digits and isinstance(value, int) and not isinstance(value, bool):
+            return str(value)
+        if not isinstance(value, str) or not value.strip():
+            raise BadInput(
+                f"{self.place}: {field!r} holds no text where text is wanted; write a string"
+            )
+        return value
+
+    def parsed(self, field: str) -> Any:
+        """A field that may be written as JSON inside a text.
+
+        Raises:
+            BadInput: it is such a text, but no JSON.
+        """
+        value = self.fields.get(field)
+        if not isinstance(value, str):
+            return value
+        try:
+            return orjson.loads(value)
+        except orjson.JSONDecodeError as error:
+            raise BadInput(
+                f"{self.place}: {field!r} is not JSON ({error.msg}); correct the row"
+            ) from None
+
 
 @attrs.frozen(kw_only=True)
 class Rows:

@@ -1,7 +1,7 @@
 """The jail of the program under judgement: it serves calls, and knows nothing of any test.
 
 All that leaves this process is untrusted: the program shares it and may say anything in its place.
-So nothing is decided here; see `stub` for the side that decides.
+So nothing is decided here; `standins` is the side that decides.
 """
 
 from __future__ import annotations

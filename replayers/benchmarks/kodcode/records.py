@@ -8,7 +8,6 @@ from collections.abc import Iterable, Mapping
 from typing import Any
 
 import attrs
-import orjson
 
 from ....eventlog.errors import BadInput
 from ....sandbox.reading import read_tests
@@ -63,7 +62,7 @@ def read_problem(row: Row) -> Problem:
     Raises:
         BadInput: a field is absent or holds something else.
     """
-    test = _text(row, "test")
+    test = row.text("test")
     declared = _declared(row)
     with warnings.catch_warnings():
         warnings.simplefilter("ignore")  # How a test is written is not our concern.
@@ -73,34 +72,18 @@ def read_problem(row: Row) -> Problem:
             tree = None
     imported = _imported(tree) if tree is not None else ()
     return Problem(
-        id=_text(row, "question_id"),
-        domain=_text(row, "subset") if row.fields.get("subset") is not None else "kodcode",
-        question=_text(row, "question").strip(),
+        id=row.text("question_id"),
+        domain=row.text("subset") if row.fields.get("subset") is not None else "kodcode",
+        question=row.text("question").strip(),
         test=test,
         names=imported or declared,
         defect="" if tree is None or imported or _reaches(tree, test) else NO_USE,
     )
 
 
-def _text(row: Row, field: str) -> str:
-    value = row.fields.get(field)
-    if value is None:
-        raise BadInput(f"{row.place}: no field {field!r}; give KodCode's records")
-    if not isinstance(value, str) or not value.strip():
-        raise BadInput(f"{row.place}: {field!r} holds no text where text is wanted; write a string")
-    return value
-
-
 def _declared(row: Row) -> tuple[str, ...]:
     """The functions of ``test_info``, which is a list, the same as JSON text, or nothing."""
-    info = row.fields.get("test_info")
-    if isinstance(info, str):
-        try:
-            info = orjson.loads(info)
-        except orjson.JSONDecodeError as error:
-            raise BadInput(
-                f"{row.place}: 'test_info' is not JSON ({error.msg}); write a list of objects"
-            ) from error
+    info = row.parsed("test_info")
     if info is None:
         return ()
     if not isinstance(info, list) or not all(_names_function(entry) for entry in info):

@@ -12,7 +12,6 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 import attrs
-import orjson
 
 from ....eventlog.errors import BadInput
 from ...datasets import Row
@@ -81,14 +80,7 @@ def trivia_question(row: Row) -> Question:
 
 def pop_question(row: Row) -> Question:
     """A question of PopQA, whose ``possible_answers`` is a list written as JSON inside a text."""
-    answers = row.fields.get("possible_answers")
-    if isinstance(answers, str):
-        try:
-            answers = orjson.loads(answers)
-        except orjson.JSONDecodeError as error:
-            raise BadInput(
-                f"{row.place}: 'possible_answers' is not JSON ({error.msg}); correct the row"
-            ) from None
+    answers = row.parsed("possible_answers")
     aliases = _filled(_list(row, "possible_answers", answers), row)
     return Question(
         id=text_field(row, "id"),
@@ -101,12 +93,7 @@ def pop_question(row: Row) -> Question:
 
 def text_field(row: Row, field: str) -> str:
     """A field of a row, on one line; a number is taken as its digits."""
-    value = row.fields.get(field)
-    if isinstance(value, int) and not isinstance(value, bool):
-        value = str(value)
-    if not isinstance(value, str) or not value.strip():
-        raise BadInput(f"{row.place}: {field!r} holds no text where text is wanted; write one")
-    return " ".join(value.split())
+    return " ".join(row.text(field, digits=True).split())
 
 
 def _list(row: Row, field: str, value: object) -> list[str]:

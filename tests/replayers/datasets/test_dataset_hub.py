@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import json
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 from urllib.parse import urlsplit
 
 import attrs
 import pytest
+from standing_hub import standing_in
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
 from discernmem.replayers.datasets import read_rows
@@ -63,8 +63,6 @@ class Hub:
 
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
-    from huggingface_hub import constants
-
     held = Hub({"plain": PLAIN, "several": SEVERAL})
 
     class Handler(BaseHTTPRequestHandler):
@@ -90,22 +88,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Hub]:
         def log_message(self, *_: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    address = f"http://127.0.0.1:{http.server_port}"
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(
-        constants,
-        "HUGGINGFACE_CO_URL_TEMPLATE",
-        address + "/{repo_id}/resolve/{revision}/{filename}",
-    )
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    yield held
-    http.shutdown()
-    http.server_close()
-    thread.join(5)
+    with standing_in(Handler, monkeypatch, tmp_path / "hub"):
+        yield held
 
 
 def names(source: str, split: str = "train") -> list[str]:

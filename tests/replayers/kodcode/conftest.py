@@ -8,6 +8,7 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from beside import shared_data
 
 Write = Callable[..., Path]
 
@@ -39,7 +40,4 @@ def stream(tmp_path: Path) -> Write:
 
 @pytest.fixture(scope="session")
 def real_records() -> Path:
-    path = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "kodcode_demo.jsonl"
-    if not path.is_file():
-        pytest.skip("../shared/data is absent")
-    return path
+    return shared_data("kodcode_demo.jsonl")

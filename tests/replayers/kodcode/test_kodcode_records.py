@@ -95,14 +95,14 @@ def test_an_escape_that_python_warns_of_is_no_defect() -> None:
 @pytest.mark.parametrize(
     ("change", "message"),
     [
-        ({"question_id": None}, "no field 'question_id'; give KodCode's records"),
-        ({"question": None}, "no field 'question'; give KodCode's records"),
-        ({"test": None}, "no field 'test'; give KodCode's records"),
+        ({"question_id": None}, "no field 'question_id'; write it"),
+        ({"question": None}, "no field 'question'; write it"),
+        ({"test": None}, "no field 'test'; write it"),
         ({"test": "  \n"}, "'test' holds no text where text is wanted; write a string"),
         ({"question": ["Q"]}, "'question' holds no text where text is wanted; write a string"),
         ({"question_id": 7}, "'question_id' holds no text where text is wanted; write a string"),
         ({"subset": ""}, "'subset' holds no text where text is wanted; write a string"),
-        ({"test_info": "{"}, "'test_info' is not JSON .* write a list of objects"),
+        ({"test_info": "{"}, "'test_info' is not JSON .* correct the row"),
         ({"test_info": {"function_name": "a"}}, "'test_info' is no list of objects .* correct it"),
         ({"test_info": [{"name": "a"}]}, "'test_info' is no list of objects .* correct it"),
         ({"test_info": [{"function_name": "a b"}]}, "'test_info' is no list of objects .*"),

@@ -3,12 +3,12 @@ from __future__ import annotations
 import hashlib
 import subprocess
 import sys
-import threading
 from collections.abc import Iterator
-from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
+from http.server import BaseHTTPRequestHandler
 from pathlib import Path
 
 import pytest
+from standing_hub import standing_in
 
 from discernmem.eventlog.errors import BadInput, Infrastructure
 from discernmem.replayers.models import open_embedder, open_model, sources
@@ -19,8 +19,6 @@ FILE = b"GGUF stand-in"
 @pytest.fixture
 def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
     """A stand-in hub that holds one file; yields the requests it got."""
-    from huggingface_hub import constants
-
     asked: list[str] = []
 
     class Handler(BaseHTTPRequestHandler):
@@ -43,22 +41,8 @@ def hub(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[list[str]]:
         def log_message(self, *_: object) -> None:
             pass
 
-    http = ThreadingHTTPServer(("127.0.0.1", 0), Handler)
-    http.daemon_threads = True
-    thread = threading.Thread(target=http.serve_forever, kwargs={"poll_interval": 0.01})
-    thread.start()
-    address = f"http://127.0.0.1:{http.server_port}"
-    monkeypatch.setattr(constants, "ENDPOINT", address)
-    monkeypatch.setattr(
-        constants,
-        "HUGGINGFACE_CO_URL_TEMPLATE",
-        address + "/{repo_id}/resolve/{revision}/{filename}",
-    )
-    monkeypatch.setattr(constants, "HF_HUB_CACHE", str(tmp_path / "hub"))
-    yield asked
-    http.shutdown()
-    http.server_close()
-    thread.join(5)
+    with standing_in(Handler, monkeypatch, tmp_path / "hub"):
+        yield asked
 
 
 def test_a_hub_file_is_fetched_once_and_then_found_without_the_network(hub: list[str]) -> None:

@@ -3,6 +3,7 @@
 from pathlib import Path
 
 import pytest
+from beside import shared_data
 
 from discernmem.replayers.benchmarks.pddl import PddlBenchmark
 
@@ -14,7 +15,4 @@ def paper() -> PddlBenchmark:
 
 @pytest.fixture(scope="session")
 def agentboard() -> Path:
-    folder = Path(__file__).resolve().parents[3].parent / "shared" / "data" / "agentboard"
-    if not folder.is_dir():
-        pytest.skip("../shared/data is absent")
-    return folder
+    return shared_data("agentboard")

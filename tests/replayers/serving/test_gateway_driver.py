@@ -260,5 +260,5 @@ class Shelf:
 
     facts: Mapping[str, Any] = {"name": "shelf"}
 
-    def search(self, query: str, k: int) -> tuple[Passage, ...]:
-        raise NotImplementedError
+    def search(self, query: str, k: int) -> tuple[Passage, ...]:  # noqa: ARG002
+        raise AssertionError("the stage answers searches")
