@@ -127,7 +127,7 @@ def test_a_file_that_stands_for_no_head_is_refused(filled: Path, tmp_path: Path)
             whole + b"\n",
             packed[:-9],
             packed[:200] + bytes([packed[200] ^ 1]) + packed[201:],
-            gzip.compress(b"no head"),
+            gzip.compress(b"no head", mtime=0),
         ]
     ):
         path = tmp_path / f"{number}"
