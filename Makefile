@@ -23,13 +23,13 @@ FRAMEWORKS := autogen camel gateway
 FAILED = { echo "make: $(1)" >&2; exit 1; }
 
 export PYTHONWARNINGS :=
-.PHONY: demo test faults lint bench clean install frameworks
+.PHONY: demo test faults lint bench clean install frameworks browser
 .DELETE_ON_ERROR:
 
 demo: install
 	@$(BIN)/discernmem demo
 
-test: install frameworks
+test: install frameworks browser
 	@$(BIN)/python -m pytest -p no:cacheprovider -n 2 --dist loadfile
 
 faults: install
@@ -102,10 +102,21 @@ $(FRAMEWORKS:%=$(STAMP)/%): $(STAMP)/%: $(STAMP)/package
 	  || $(call FAILED,$* does not install: is a package index reachable? See above)
 	@touch $@
 
+# Pages are tested in a real browser: one that is there, or Debian's where it may be installed.
+BROWSERS := chromium chromium-browser google-chrome
+browser:
+	@for name in $(BROWSERS); do command -v $$name > /dev/null && exit 0; done; \
+	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
+	    echo "installing chromium for the tests of the pages ..."; \
+	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
+	      --no-install-recommends chromium fonts-liberation > /dev/null \
+	    || $(call FAILED,chromium does not install: see above$(comma) or install one of $(BROWSERS)); \
+	  else echo "no browser ($(BROWSERS)): the tests that need one are skipped"; fi
+
 # What mypy sees as the package: an editable install is invisible to it.
 $(STAMP)/types: $(STAMP)/package
 	@mkdir -p $(VENV)/types/discernmem
-	@for part in eventlog projections decisions replayers sandbox frameworks data cli py.typed; do \
+	@for part in eventlog projections decisions replayers pages sandbox frameworks data cli py.typed; do \
 	  ln -sfn $(CURDIR)/$$part $(VENV)/types/discernmem/$$part; done
 	@touch $@
 

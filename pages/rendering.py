@@ -12,8 +12,7 @@ from markupsafe import Markup
 from ..projections.telling import tell
 
 _THIN: Final = "\N{NARROW NO-BREAK SPACE}"
-_MINUS: Final = "\N{MINUS SIGN}"
-_NOTHING: Final = "–"
+_NOTHING: Final = "\N{EN DASH}"
 
 
 @cache
@@ -25,7 +24,6 @@ def environment() -> jinja2.Environment:
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
-        extensions=["jinja2.ext.do"],
     )
     made.filters.update(score=score, effect=effect, share=share, count=count, tell=tell)
     made.globals["style"] = style
@@ -45,7 +43,7 @@ def score(value: float | None) -> str:
 
 def effect(value: float | None) -> str:
     """An effect or a difference with its sign and two decimals; none is +0.00."""
-    return _NOTHING if value is None else f"{value:+.2f}".replace("-", _MINUS)
+    return _NOTHING if value is None else f"{value:+.2f}"
 
 
 def share(value: float | None) -> str:

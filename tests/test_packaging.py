@@ -39,7 +39,16 @@ def test_the_only_name_installed_is_ours(wheel: list[str]) -> None:
 
 def test_every_module_is_installed_and_no_test(wheel: list[str]) -> None:
     installed = {name for name in wheel if name.endswith(".py")}
-    rooms = ("cli", "eventlog", "projections", "decisions", "replayers", "sandbox", "frameworks")
+    rooms = (
+        "cli",
+        "eventlog",
+        "projections",
+        "decisions",
+        "replayers",
+        "pages",
+        "sandbox",
+        "frameworks",
+    )
     modules = {
         f"discernmem/{path.relative_to(ROOT)}"
         for room in rooms
@@ -50,7 +59,14 @@ def test_every_module_is_installed_and_no_test(wheel: list[str]) -> None:
 
 
 @pytest.mark.parametrize(
-    "pattern", ["eventlog/*.sql", "replayers/search/*.sql", "replayers/hosts/*.toml", "data/**/*.*"]
+    "pattern",
+    [
+        "eventlog/*.sql",
+        "pages/**/*.*",
+        "replayers/search/*.sql",
+        "replayers/hosts/*.toml",
+        "data/**/*.*",
+    ],
 )
 def test_the_files_that_code_reads_are_installed(wheel: list[str], pattern: str) -> None:
     files = [path for path in ROOT.glob(pattern) if path.suffix not in (".md", ".py", ".pyc")]
