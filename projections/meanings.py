@@ -1,0 +1,54 @@
+"""What the lifecycle rules of A.1 say, in words, with the settings of the run."""
+
+from __future__ import annotations
+
+from collections.abc import Mapping
+from typing import Any, Final
+
+from ..eventlog import events as ev
+
+_MEANINGS: Final[Mapping[ev.LifecycleRule, str]] = {
+    "failed repair": (
+        "it did harm by its own words, and no edit of it passed on the trigger, on up to {n1} "
+        "retention and up to {n2} related tasks, in up to {rounds} rounds of up to {candidates} "
+        "edits; this comes before every other rule"
+    ),
+    "new version": (
+        "its words were changed, so it starts again as provisional, with an empty record of effects"
+    ),
+    "promotion": (
+        "effects on at least 2 tasks, a mean effect above {epsilon:g}, and none of them negative"
+    ),
+    "sustained harm": (
+        "leaving out effects labelled SCOPE: while provisional, effects on at least 3 tasks with a "
+        "mean below -{epsilon:g}, at least 2 of them negative and none positive; while active, its "
+        "3 latest effects all negative"
+    ),
+    "ineffectiveness": (
+        "it changed the run on at least 5 tasks where no avoid condition was met, and yet every "
+        "effect recorded is neutral"
+    ),
+    "revival": "the same experience came up again, and tried on that task it had a positive effect",
+    "override": "a person decided so",
+}
+
+
+def meaning(rule: ev.LifecycleRule, method: Mapping[str, Any]) -> str:
+    """Why a lifecycle rule changes a state; ``method`` are the method's settings in force."""
+    return _MEANINGS[rule].format_map(method)
+
+
+def bar(kind: ev.RepairKind, method: Mapping[str, Any]) -> str:
+    """What a candidate of a repair has to pass (Eq. 9, 10, 16)."""
+    if "repair-validation" in method.get("without", ()):
+        return "this run tries no candidate: the first edit that can be made is committed"
+    tolerance = "{epsilon:g}".format_map(method)
+    if kind == "calibration":
+        return (
+            f"on every calibration task at most {tolerance} below the rule as it was and below no "
+            "memory; the first candidate that passes is committed"
+        )
+    return (
+        f"on every task at most {tolerance} below the rule as it was and below no memory, and no "
+        "more tasks scored 0 than before; the best candidate that passes is committed"
+    )
