@@ -1,0 +1,1 @@
+"""How the pages of docs/reference are made, a module each."""
