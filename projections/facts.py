@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Collection, Iterable, Iterator
+from collections.abc import Collection, Iterable, Iterator, Sequence
 from typing import Generic, TypeVar
 
 import attrs
@@ -46,9 +46,12 @@ class Facts:
         self.own = tuple(recorded)
         self._by_id = {each.event_id: each for each in self.own}
         self._caused: dict[str, list[Recorded]] = {}
+        self._of_repair: dict[str, list[Recorded]] = {}
         for each in self.own:
             if each.causation_id is not None:
                 self._caused.setdefault(each.causation_id, []).append(each)
+            if repair := getattr(each.event, "repair", ""):
+                self._of_repair.setdefault(repair, []).append(each)
 
     def learn(self, recorded: Iterable[Recorded]) -> None:
         """Read what these events name as their evidence, all at once."""
@@ -77,6 +80,10 @@ class Facts:
             for each in self._caused.get(recorded.event_id, ())
             if isinstance(each.event, kinds)
         ]
+
+    def of_repair(self, name: str) -> Sequence[Recorded]:
+        """The own events of a repair, in order."""
+        return self._of_repair[name]
 
     def cause(self, recorded: Recorded) -> Recorded | None:
         """The own event that caused an event directly."""

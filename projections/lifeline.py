@@ -32,7 +32,7 @@ class Mark:
     """Something that happened to a memory, and the event that says so.
 
     ``after`` is the task in whose cycle it happened or after which a person decided it; ``sign``
-    and ``label`` are those of an effect; ``says`` is the event's sentence.
+    and ``label`` are those of an effect.
     """
 
     kind: MarkKind
@@ -40,7 +40,12 @@ class Mark:
     position: int
     sign: ev.Sign | None = None
     label: ev.Label | None = None
-    says: str
+    event: ev.Event
+
+    @property
+    def says(self) -> str:
+        """The event's sentence."""
+        return tell(self.event)
 
 
 @attrs.frozen(kw_only=True)
@@ -109,5 +114,5 @@ def _mark(facts: Facts, recorded: Recorded, kind: MarkKind) -> Mark:
         kind=kind,
         after=facts.task_of(recorded),
         position=recorded.position,
-        says=tell(recorded.event),
+        event=recorded.event,
     )

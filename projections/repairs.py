@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator
+from collections.abc import Iterator, Sequence
+from typing import Literal
 
 import attrs
 
@@ -12,18 +13,25 @@ from .facts import Fact, Facts, fact
 from .uses import Use, use_of
 from .words import Piece, word_diff
 
-_PARTS = (ev.RepairProposed, ev.CandidateProposed, ev.CandidateJudged, ev.MemoryRevised,
-          ev.RepairEnded)  # fmt: skip
+Purpose = Literal["trigger", "retention", "related", "calibration"]
+
+
+@attrs.frozen(kw_only=True)
+class Judge:
+    """A past task that judges candidates, and how it went with the rule as it was and with none."""
+
+    task: str
+    purpose: Purpose
+    parent: Fact[ev.ExecutionFinished]
+    none: Fact[ev.ExecutionFinished]
 
 
 @attrs.frozen(kw_only=True)
 class Trial:
-    """A past task on which a candidate was tried, with the executions its three scores are of."""
+    """What a candidate scored on a past task, and in which execution."""
 
     comparison: ev.Comparison
-    candidate: Fact[ev.ExecutionFinished]
-    parent: Fact[ev.ExecutionFinished]
-    none: Fact[ev.ExecutionFinished]
+    execution: Fact[ev.ExecutionFinished]
 
 
 @attrs.frozen(kw_only=True)
@@ -34,7 +42,7 @@ class Candidate:
         parent: the rule that was to be repaired.
         proposed: the edit; its ``problem`` says why it could not be made, if so.
         judged: the verdict, None if it was not tried.
-        trials: its scores, the trigger first.
+        trials: its scores on every judge, in their order.
         committed: whether it became the next version.
     """
 
@@ -63,12 +71,13 @@ class Round:
 class Repair:
     """A repair of one version of a memory.
 
-    ``trigger`` is the use that did harm. The related tasks and those of retention or calibration
-    are named by ``started``; ``ended`` is None while the repair is open.
+    ``trigger`` is the use that did harm; ``judges`` are its task and then the others on which
+    candidates are tried. ``ended`` is None while the repair is open.
     """
 
     started: Fact[ev.RepairStarted]
     trigger: Use
+    judges: tuple[Judge, ...]
     rounds: tuple[Round, ...]
     ended: Fact[ev.RepairEnded] | None
 
@@ -78,14 +87,10 @@ class Repair:
         return tuple(candidate for each in self.rounds for candidate in each.candidates)
 
 
-def course(facts: Facts, started: Recorded) -> Iterator[Recorded]:
+def course(facts: Facts, started: Recorded) -> Sequence[Recorded]:
     """The events of the repair that a `RepairStarted` begins, it among them, in order."""
     assert isinstance(started.event, ev.RepairStarted)
-    name = started.event.repair
-    yield started
-    for each in facts.own:
-        if isinstance(each.event, _PARTS) and each.event.repair == name:
-            yield each
+    return facts.of_repair(started.event.repair)
 
 
 def trigger_of(facts: Facts, started: Recorded) -> Recorded:
@@ -100,8 +105,7 @@ def repair_of(facts: Facts, started: Recorded, parent: str) -> Repair:
 
     ``parent`` is the rule it is about.
     """
-    events = [*course(facts, started)][1:]
-    past = [fact(each, ev.ExecutionFinished) for each in facts.evidence(started)]
+    events = course(facts, started)
     revised = [r.event for r in events if isinstance(r.event, ev.MemoryRevised)]
     committed = {(each.round, each.number) for each in revised}
     judged = {
@@ -119,7 +123,7 @@ def repair_of(facts: Facts, started: Recorded, parent: str) -> Repair:
                     parent=parent,
                     proposed=fact(each, ev.CandidateProposed),
                     judged=fact(verdict, ev.CandidateJudged) if verdict else None,
-                    trials=tuple(_trials(facts, verdict, past)) if verdict else (),
+                    trials=tuple(_trials(facts, verdict)) if verdict else (),
                     committed=place in committed,
                 )
 
@@ -127,6 +131,7 @@ def repair_of(facts: Facts, started: Recorded, parent: str) -> Repair:
     return Repair(
         started=fact(started, ev.RepairStarted),
         trigger=use_of(facts, trigger_of(facts, started)),
+        judges=tuple(_judges(facts, started)),
         rounds=tuple(
             Round(
                 proposed=fact(each, ev.RepairProposed),
@@ -139,19 +144,26 @@ def repair_of(facts: Facts, started: Recorded, parent: str) -> Repair:
     )
 
 
-def _trials(
-    facts: Facts, judged: Recorded, past: Iterable[Fact[ev.ExecutionFinished]]
-) -> Iterator[Trial]:
-    """The comparisons of a verdict with their executions; ``past`` are parent's and none's."""
-    assert isinstance(judged.event, ev.CandidateJudged)
+def _judges(facts: Facts, started: Recorded) -> Iterator[Judge]:
+    event = fact(started, ev.RepairStarted).event
+    past = [fact(each, ev.ExecutionFinished) for each in facts.evidence(started)]
+    parent = {each.event.task: each for each in past if each.event.supplied}
+    none = {each.event.task: each for each in past if not each.event.supplied}
+    first: Purpose = "trigger" if event.kind == "reuse" else "calibration"
+    drawn: tuple[tuple[Purpose, tuple[str, ...]], ...] = (
+        (first, (event.trigger,)),
+        ("retention", event.retention),
+        ("related", event.related),
+        ("calibration", tuple(task for task in event.calibration if task != event.trigger)),
+    )
+    for purpose, tasks in drawn:
+        for task in tasks:
+            yield Judge(task=task, purpose=purpose, parent=parent[task], none=none[task])
+
+
+def _trials(facts: Facts, judged: Recorded) -> Iterator[Trial]:
+    """The comparisons of a verdict, each with the execution of the candidate."""
     tried = [fact(each, ev.ExecutionFinished) for each in facts.evidence(judged)]
-    with_parent = {each.event.task: each for each in past if each.event.supplied}
-    with_none = {each.event.task: each for each in past if not each.event.supplied}
-    with_candidate = {each.event.task: each for each in tried}
-    for comparison in judged.event.comparisons:
-        yield Trial(
-            comparison=comparison,
-            candidate=with_candidate[comparison.task],
-            parent=with_parent[comparison.task],
-            none=with_none[comparison.task],
-        )
+    executions = {each.event.task: each for each in tried}
+    for comparison in fact(judged, ev.CandidateJudged).event.comparisons:
+        yield Trial(comparison=comparison, execution=executions[comparison.task])

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from typing import Final
 
 import attrs
 
@@ -15,6 +16,11 @@ from .lifeline import Line, line_of
 from .store import Memory, MemoryStore
 from .tallies import Tally, tally_of
 from .turning import Turn, turns_of
+
+_TYPES: Final = frozenset(
+    name for name, kind in ev.EVENT_TYPES.items() if kind.STREAM == ev.MemoryAdmitted.STREAM
+) - {"UseConditionsGeneralised"}
+"""What the story is made of; a generalisation shows in the conditions it added, and is long."""
 
 
 @attrs.frozen(kw_only=True)
@@ -55,7 +61,7 @@ def story(log: EventLog, name: str) -> Story:
         LogError: the log is damaged.
     """
     require_memory(log, name)
-    recorded = tuple(log.read(stream=f"memory:{name}"))
+    recorded = tuple(log.read(stream=f"memory:{name}", types=_TYPES))
     memory = _fold(recorded)[name]
     facts = Facts(log, recorded)
     headers = tuple(log.read(types=("RunStarted", "RunForked")))

@@ -9,6 +9,7 @@ import orjson
 
 from ..eventlog import events as ev
 from ..eventlog.log import EventLog
+from .uses import Use
 
 
 @attrs.frozen(kw_only=True)
@@ -47,3 +48,8 @@ def trajectory(log: EventLog, execution: _Execution) -> tuple[Step, ...]:
     event = execution.event
     assert isinstance(event, ev.ExecutionFinished)
     return tuple(Step(**step) for step in orjson.loads(log.blob(event.trajectory)))
+
+
+def sides(log: EventLog, use: Use) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
+    """The two trajectories an effect comes from: with only the memory, and with none."""
+    return trajectory(log, use.with_memory), trajectory(log, use.without)
