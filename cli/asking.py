@@ -1,4 +1,4 @@
-"""Commands that ask: store, why, diff and log."""
+"""Commands that ask: store, why, blame, diff and log."""
 
 from __future__ import annotations
 
@@ -10,7 +10,7 @@ import click
 
 from ..eventlog.errors import BadInput
 from .app import JSON, LOG, cli
-from .printing import entry, json_text, print_life, said, said_plainly
+from .printing import entry, json_text, said, said_plainly
 
 
 @cli.command()
@@ -48,18 +48,49 @@ def store(log: Path, at: int | None, as_json: bool) -> None:
 @click.argument("memory")
 @LOG
 @click.option("--version", type=int, help="Only the life of one version of the body.")
+@click.option("--since", type=int, help="Only what happened from this task on.")
+@click.option("--depth", type=click.IntRange(min=0), help="Only so many levels below each root.")
 @JSON
-def why(memory: str, log: Path, version: int | None, as_json: bool) -> None:
+def why(
+    memory: str,
+    log: Path,
+    version: int | None,
+    since: int | None,
+    depth: int | None,
+    as_json: bool,
+) -> None:
     """Tell the whole life of MEMORY: where it came from, each use, each change and its cause."""
     from ..eventlog.log import EventLog
     from ..projections.audit import life
+    from .layout import screen
+    from .telling import print_life
 
     with EventLog.open(log) as opened:
-        told = life(opened, memory, version=version)
+        told = life(opened, memory, version=version, since=since, depth=depth)
         if as_json:
             click.echo(json_text(told.plain()))
         else:
-            print_life(opened, told)
+            print_life(opened, told, screen())
+
+
+@cli.command()
+@click.argument("memory")
+@LOG
+@click.option("--at", type=int, help="As it was after this task; default: as it is.")
+@JSON
+def blame(memory: str, log: Path, at: int | None, as_json: bool) -> None:
+    """Show which event put each phrase of the rule of MEMORY and each condition there."""
+    from ..eventlog.log import EventLog
+    from ..projections.blame import blame
+    from .layout import screen
+    from .telling_blame import print_blame
+
+    with EventLog.open(log) as opened:
+        found = blame(opened, memory, at=at)
+    if as_json:
+        click.echo(json_text(found.plain()))
+    else:
+        print_blame(found, screen())
 
 
 @cli.command()

@@ -3,19 +3,24 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Sequence
+import re
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, Final
+from unicodedata import category
 
 import click
 
 if TYPE_CHECKING:
     from ..eventlog.log import EventLog
-    from ..projections.audit import Life, Node
     from ..projections.comparison import Comparison
     from ..projections.state import State
     from ..projections.store import Memory
     from ..projections.summary import TaskRow
+    from ..projections.tallies import Tally
+
+_NOT_SPACE: Final = re.compile(r"\r\n|[^\S ]")
+_JOINERS: Final = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 
 
 def print_summary(log: Path) -> None:
@@ -51,10 +56,11 @@ def table(rows: Sequence[TaskRow]) -> str:
 
 def columns(lines: Sequence[Sequence[str]]) -> str:
     """Cells under each other, each column as wide as its widest."""
-    widths = [max(map(len, column)) for column in zip(*lines, strict=True)]
+    cells = [[shown(cell) for cell in line] for line in lines]
+    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
     return "\n".join(
         "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in lines
+        for line in cells
     )
 
 
@@ -75,20 +81,60 @@ def totals(rows: Sequence[TaskRow]) -> str:
 
 
 def entry(log: EventLog, state: State, memory: Memory) -> str:
-    """A memory as the store shows it."""
-    effects = state.evidence.of(memory.id, memory.version)
-    counts = {
-        sign: sum(effect.sign == sign for effect in effects)
+    """A memory as the store shows it; its effects are those of all its versions."""
+    effects = state.evidence.of_all_versions(memory.id, memory.version)
+    signs = [
+        (sign, sum(effect.sign == sign for effect in effects))
         for sign in ("positive", "neutral", "negative")
-    }
-    said = ", ".join(f"{n} {sign}" for sign, n in counts.items() if n) or "no effects yet"
+    ]
+    mean = sum(effect.effect for effect in effects) / len(effects) if effects else None
     lines = [
-        f"\n{memory.id}  {memory.owner}  {memory.state}  v{memory.version}  "
-        f"from {memory.source_task}  ({said})",
-        f"rule: {memory.body}",
+        f"\n{heading(memory)}",
+        numbers((*signs, ("mean effect", mean))),
+        f"rule: {shown(memory.body)}",
         *conditions(log, memory),
     ]
     return "\n  ".join(lines)
+
+
+def heading(memory: Memory) -> str:
+    """Who a memory is, in a line."""
+    return shown(
+        f"{memory.id} · {memory.owner} · {memory.state} · version {memory.version} · "
+        f"from {memory.source_task}"
+    )
+
+
+def tallied(tally: Tally) -> str:
+    """The numbers of a memory, in a line."""
+    return numbers(
+        (
+            ("supplied", tally.supplied),
+            ("positive", tally.positive),
+            ("neutral", tally.neutral),
+            ("negative", tally.negative),
+            ("mean effect", tally.mean_effect),
+            ("CONTENT", tally.content),
+            ("SCOPE", tally.scope),
+            ("revisions", tally.revisions),
+            ("use conditions", tally.use_conditions),
+            ("avoid conditions", tally.avoid_conditions),
+            ("transitions", tally.transitions),
+        )
+    )
+
+
+def numbers(named: Iterable[tuple[str, float | None]]) -> str:
+    """Counts, and means of effects with their sign, each after its name."""
+    return " · ".join(
+        f"{name} {value}" if isinstance(value, int) else f"{name} {effect(value)}"
+        for name, value in named
+    )
+
+
+def effect(value: float | None) -> str:
+    """An effect or a difference with its sign; what would be -0.00 is +0.00."""
+    return "\N{EN DASH}" if value is None else f"{round(value, 2) + 0.0:+.2f}"
 
 
 def conditions(log: EventLog, memory: Memory) -> Iterator[str]:
@@ -97,58 +143,39 @@ def conditions(log: EventLog, memory: Memory) -> Iterator[str]:
         for condition in conditions:
             added = log.by_id(condition.added_by)
             place = f" [{added.position}]" if added else ""
-            yield f"{name} when: {condition.text}  (by {condition.source}){place}"
+            yield f"{name} when: {shown(condition.text)}  (by {condition.source}){place}"
 
 
-def print_life(log: EventLog, told: Life) -> None:
-    """A memory and the tree of its life."""
-    memory = told.memory
-    click.echo(
-        f"{memory.id} · {memory.owner} · {memory.state} · version {memory.version} · "
-        f"from {memory.source_task}"
-    )
-    click.echo(f"rule: {memory.body}")
-    for line in conditions(log, memory):
-        click.echo(line)
-    task: int | None = 0
-    for root, chain in zip(told.roots, told.leading, strict=True):
-        if root.recorded.task_index != task:
-            task = root.recorded.task_index
-            started = next((r for r in chain if r.type == "TaskStarted"), None)
-            name = f" {started.event.task}" if started else ""  # type: ignore[attr-defined]
-            click.echo(f"\ntask {task}{name}" if task is not None else "\nbetween tasks")
-        for recorded in chain[1:]:
-            click.echo(f"  · {said(recorded)}")
-        _print_node(root, "  ", True)
+def shown(text: str) -> str:
+    """A text from anywhere as it may be printed: one line that changes nothing around it.
+
+    White space becomes spaces. Everything else that is not seen, such as what moves a cursor,
+    turns the direction of writing or hides words, is written as an escape; only the joiners that
+    scripts and emoji are made with stay.
+    """
+    if text.isprintable():
+        return text
+    return "".join(map(_seen, _NOT_SPACE.sub(" ", text)))
 
 
-def _print_node(node: Node, indent: str, last: bool) -> None:
-    branch, deeper = ("└─ ", "   ") if last else ("├─ ", "│  ")
-    click.echo(f"{indent}{branch}{said(node.recorded)}")
-    inner = indent + deeper
-    rail = "│  " if node.children else "   "
-    replies = [r for r in node.evidence if r.type == "ModelReplied"]
-    for words, reply in zip(node.words, replies, strict=True):
-        click.echo(f"{inner}{rail}the model said: {' '.join(words.split())}  [{reply.position}]")
-    for recorded in node.evidence:
-        if recorded not in replies and recorded.event_id != node.recorded.causation_id:
-            click.echo(f"{inner}{rail}rests on: {said(recorded)}")
-    for number, child in enumerate(node.children, start=1):
-        _print_node(child, inner, number == len(node.children))
+def _seen(letter: str) -> str:
+    if letter.isprintable() or letter in _JOINERS or category(letter) in ("Cn", "Co"):
+        return letter
+    return letter.encode("unicode_escape", "backslashreplace").decode("ascii")
 
 
 def said(recorded: Any) -> str:
     """An event in words, and where it is."""
     from ..projections.telling import tell
 
-    return f"{tell(recorded.event)}  [{recorded.position}]"
+    return f"{shown(tell(recorded.event))}  [{recorded.position}]"
 
 
 def said_plainly(recorded: Any) -> str:
     """An event in a list of events."""
     from ..projections.telling import tell
 
-    return f"{recorded.type:<24} {tell(recorded.event)}"
+    return f"{recorded.type:<24} {shown(tell(recorded.event))}"
 
 
 def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
@@ -156,22 +183,23 @@ def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
     from ..projections.causes import in_words
 
     if found.settings:
-        click.echo(f"settings: {in_words(found.settings)}")
+        click.echo(f"settings: {shown(in_words(found.settings))}")
     common = min(found.tasks)
     click.echo(
         f"{len(found.partings)} of {common} tasks differ; {found.agreed} conclusions are the same; "
         f"mean score {found.mean_scores[0]:.3f} | {found.mean_scores[1]:.3f}"
     )
     for parting in found.partings:
-        click.echo(f"\ntask {parting.index} {' | '.join(dict.fromkeys(parting.tasks))}")
+        click.echo(f"\ntask {parting.index} {shown(' | '.join(dict.fromkeys(parting.tasks)))}")
         for name, (left, right) in parting.differences.items():
-            click.echo(f"  {name:<9} {'; '.join(left) or 'none'} | {'; '.join(right) or 'none'}")
+            sides = f"{'; '.join(left) or 'none'} | {'; '.join(right) or 'none'}"
+            click.echo(f"  {name:<9} {shown(sides)}")
         for log, recorded in zip(logs, parting.first, strict=True):
             click.echo(f"  first in {log.name}: {said(recorded) if recorded else 'nothing here'}")
-        click.echo(f"  because {parting.cause.says}")
+        click.echo(f"  because {shown(parting.cause.says)}")
     for log, decided in zip(logs, found.decided, strict=True):
         if decided and found.decided[0] != found.decided[1]:
-            click.echo(f"\ndecided after task {common} in {log.name}: {'; '.join(decided)}")
+            click.echo(f"\ndecided after task {common} in {log.name}: {shown('; '.join(decided))}")
     for log, tasks in zip(logs, found.tasks, strict=True):
         if tasks > common:
             click.echo(f"\ntasks {common + 1} to {tasks} are only in {log}")

@@ -166,11 +166,14 @@ def _diagnosed(event: ev.ContentDiagnosed) -> str:
 
 
 def _proposed(event: ev.CandidateProposed) -> str:
-    edit = f"{event.operation} at {_quoted(event.anchor)}"
-    if event.edit:
-        edit += f" with {_quoted(event.edit)}"
     made = f"rejected at once, {event.problem}" if event.problem else _quoted(event.body)
-    return f"candidate {event.round}.{event.number}: {edit} → {made}"
+    return f"{tell_edit(event)} → {made}"
+
+
+def tell_edit(event: ev.CandidateProposed) -> str:
+    """The edit that makes a candidate, without the rule it makes."""
+    edit = f"candidate {event.round}.{event.number}: {event.operation} at {_quoted(event.anchor)}"
+    return f"{edit} with {_quoted(event.edit)}" if event.edit else edit
 
 
 def _judged(event: ev.CandidateJudged) -> str:
@@ -178,12 +181,15 @@ def _judged(event: ev.CandidateJudged) -> str:
         f"{c.task} {c.candidate:.2f} (parent {c.parent:.2f}, none {c.none:.2f})"
         for c in event.comparisons
     )
+    return f"{tell_verdict(event)} — {scores}"
+
+
+def tell_verdict(event: ev.CandidateJudged) -> str:
+    """What the gate said of a candidate, without the scores it read."""
     if event.accepted:
-        verdict = "accepted" + (", improving" if event.improving else "")
-    else:
-        by = f" by {event.rejected_by}" if event.rejected_by else ""
-        verdict = f"rejected{by}: {event.reason}"
-    return f"{verdict} — {scores}"
+        return "accepted" + (", improving" if event.improving else "")
+    by = f" by {event.rejected_by}" if event.rejected_by else ""
+    return f"rejected{by}: {event.reason}"
 
 
 def _version(event: _OfVersion) -> str:

@@ -221,6 +221,7 @@ def test_a_log_is_read_in_a_folder_that_may_not_be_written(folder: Path) -> None
 READING = {
     "store": ["store", "LOG"],
     "why": ["why", "m1", "LOG"],
+    "blame": ["blame", "m1", "LOG"],
     "diff": ["diff", "LOG", "--from", "0", "--to", "1"],
     "log": ["log", "LOG"],
     "replay": ["replay", "--offline", "LOG"],
@@ -267,6 +268,15 @@ QUESTIONS = {
     "unknown memory": (["why", "m99"], r"run.db: has no memory 'm99' \(m1 to m\d\)"),
     "no memory": (["why", "tea"], "has no memory 'tea'"),
     "unknown version": (["why", "m1", "--version", "9"], "m1 has no version 9; it has 1"),
+    "life since no task": (["why", "m1", "--since", "0"], r"run.db: has no task 0 \(1 to 3\)"),
+    "life since a task too high": (["why", "m1", "--since", "4"], "run.db: has no task 4"),
+    "life less than no levels deep": (["why", "m1", "--depth", "-1"], "-1 is not in the range"),
+    "blame of no memory": (["blame", "m99"], r"run.db: has no memory 'm99' \(m1 to m\d\)"),
+    "blame at no task": (["blame", "m1", "--at", "9"], "task 9 is not completed"),
+    "blame before there was anything": (
+        ["blame", "m1", "--at", "0"],
+        r"run.db: m1 was admitted later, in task \d",
+    ),
     "unknown type": (["log", "--type", "TeaServed"], "no such event; known: RunStarted, "),
     "events of no task": (["log", "--task", "0"], r"run.db: has no task 0 \(1 to 3\)"),
     "events of a task too high": (["log", "--task", "4"], r"run.db: has no task 4 \(1 to 3\)"),

@@ -46,6 +46,20 @@ def nodes(life: Any) -> Iterator[Any]:
         yield from nodes(node["caused"])
 
 
+def sentence(node: Any) -> str:
+    """What the tree says of an event; rules and scores stand below it."""
+    says: str = node["says"]
+    match node["type"]:
+        case "CandidateProposed":
+            return says.removesuffix(f" → “{node['event']['body']}”")
+        case "MemoryRevised":
+            return says.removesuffix(f": “{node['event']['body']}”")
+        case "CandidateJudged":
+            return says.rpartition(" — ")[0]
+        case _:
+            return says
+
+
 def test_every_event_of_a_life_is_told_once_in_words_and_once_in_json(
     log: Path, memories: dict[str, list[Recorded]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -56,7 +70,7 @@ def test_every_event_of_a_life_is_told_once_in_words_and_once_in_json(
         assert sorted(node["position"] for node in told) == positions
         text = in_words(log, capsys, name)
         for node in told:
-            line = rf"─ {re.escape(node['says'])}  \[{node['position']}\]\n"
+            line = rf"─ {re.escape(sentence(node))}  \[{node['position']}\]\n"
             assert len(re.findall(line, text)) == 1, node
 
 
