@@ -1,4 +1,7 @@
-"""Write the documentation anew where it shows what the code prints: ``update.py [PAGE ...]``."""
+"""Write the documentation anew where it shows what the code prints: ``update.py [PAGE ...]``.
+
+What cannot be run is told of and left as it is; look at the difference before you commit it.
+"""
 
 from __future__ import annotations
 
@@ -20,8 +23,8 @@ def main(arguments: Sequence[str]) -> None:
         if arguments and not any(word in name(page) for word in arguments):
             continue
         with tempfile.TemporaryDirectory() as folder:
-            if rewrite(page, Path(folder) / "page"):
-                print(f"{name(page)} is new")
+            for trouble in rewrite(page, Path(folder) / "page"):
+                print(trouble)
 
 
 if __name__ == "__main__":

@@ -32,7 +32,7 @@ RUN = frozenset({"discernmem", "sqlite3", "sqlite-utils", "python", "cat", "head
 SHOWN = frozenset({*RUN, "make", "pip", "datasette", "llama-server", "kill", "curl"})
 """The programs that a session may show."""
 
-_SHELL = frozenset("|><;&$`*")
+_BETWEEN = frozenset("|><;&")
 
 
 @attrs.frozen
@@ -71,14 +71,29 @@ def session(done: list[Step]) -> str:
     return "".join("\n".join([f"$ {step.command}", *step.shown]) + "\n" for step in done)
 
 
-def words_of(command: str) -> list[str]:
-    """The words of a command, without its comment."""
-    return shlex.split(command.replace("\\\n", " "), comments=True)
+def simple(command: str) -> list[list[str]]:
+    """The words of each command between pipes and redirections, without the comment."""
+    text = re.sub(r"\s# .*$", "", command.replace("\\\n", " "))
+    found = [list[str]()]
+    lexer = shlex.shlex(text, posix=True, punctuation_chars=True)
+    lexer.whitespace_split, lexer.commenters = True, ""
+    for word in lexer:
+        if set(word) <= _BETWEEN:
+            found.append([])
+        else:
+            found[-1].append(word)
+    return found
 
 
 def check_command(command: str) -> None:
-    """Read a command without running it: it and all its options exist."""
-    program, *arguments = words_of(command)
+    """Read a command without running it: its programs are known, and what it gives to ours."""
+    for number, words in enumerate(simple(command)):
+        if number == 0 or words[0] in SHOWN:
+            _check(words)
+
+
+def _check(words: list[str]) -> None:
+    program, *arguments = words
     assert program in SHOWN, f"{program}: no test knows this program"
     if program == "discernmem":
         check_arguments(arguments)
@@ -87,7 +102,7 @@ def check_command(command: str) -> None:
         assert {word for word in arguments if "=" not in word} <= set(targets[0].split())
     elif program == "pip":
         project = (ROOT / "pyproject.toml").read_text("utf-8")
-        for extras in re.findall(r"discernmem\[([\w,]+)\]", command):
+        for extras in re.findall(r"discernmem\[([\w,]+)\]", " ".join(arguments)):
             for extra in extras.split(","):
                 assert re.search(rf"^{extra} = \[", project, re.M), f"no extra {extra}"
 
@@ -123,18 +138,22 @@ class Console:
 
     def run(self, command: str) -> tuple[int, list[str]]:
         """The exit status of a command and the lines it printed."""
-        words = words_of(command)
-        assert words[0] in RUN, f"{words[0]}: not run by tests; mark the block as shown"
-        real = command
-        for written, address in self._servers.items():
-            real = real.replace(written, address)
-        if words[0] == "discernmem" and not _SHELL & set(_unquoted(real)):
-            status, out = self._ours(words_of(real)[1:])
+        real = self.real(command)
+        (program, *arguments), *more = simple(real)
+        assert program in RUN, f"{program}: not run by tests; mark the block as shown"
+        if program == "discernmem" and not more:
+            status, out = self._ours(arguments)
         else:
             status, out = self._shell(real)
         for written, address in self._servers.items():
             out = out.replace(address, written)
         return status, [line.rstrip() for line in out.rstrip("\n").splitlines()]
+
+    def real(self, text: str) -> str:
+        """A text of the page with the addresses where the servers really are."""
+        for written, address in self._servers.items():
+            text = text.replace(written, address)
+        return text
 
     def _ours(self, arguments: list[str]) -> tuple[int, str]:
         out = io.TextIOWrapper(io.BytesIO(), "utf-8", write_through=True)
@@ -173,7 +192,7 @@ class Console:
 
         Where there is no sqlite3 its question is asked all the same, and what is shown is returned.
         """
-        words = words_of(step.command)
+        words = simple(step.command)[0]
         if words[0] == "sqlite3" and shutil.which("sqlite3") is None:
             *_, log, question = words
             with contextlib.closing(sqlite3.connect(self.folder / log)) as opened:
@@ -181,7 +200,9 @@ class Console:
             assert all(value in "\n".join(step.shown) for value in values)
             return list(step.shown)
         status, lines = self.run(step.command)
-        assert bool(status) == step.fails, f"$ {step.command}: status {status}\n" + "\n".join(lines)
+        if step.shown:
+            said = "\n".join(lines)
+            assert bool(status) == step.fails, f"$ {step.command}: status {status}\n{said}"
         return lines
 
 
@@ -192,15 +213,12 @@ def _environment() -> Iterator[None]:
     for key in [key for key in before if key.startswith("DISCERNMEM_")]:
         del os.environ[key]
     os.environ |= {"COLUMNS": "100", "TERM": "dumb", "NO_COLOR": "1"}
+    os.environ["PATH"] = os.pathsep.join([str(Path(sys.executable).parent), before["PATH"]])
     try:
         yield
     finally:
         os.environ.clear()
         os.environ.update(before)
-
-
-def _unquoted(command: str) -> str:
-    return re.sub(r"\"[^\"]*\"|'[^']*'", "", command)
 
 
 def as_shown(shown: tuple[str, ...], real: list[str]) -> bool:

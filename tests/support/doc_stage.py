@@ -4,17 +4,18 @@ from __future__ import annotations
 
 import ast
 import importlib.util
+import io
 import json
 import re
 import sqlite3
 import tomllib
 from collections.abc import Callable, Iterator
-from contextlib import chdir, closing, contextmanager
+from contextlib import chdir, closing, contextmanager, redirect_stdout
 from importlib import import_module
 from pathlib import Path
 from typing import Any
 
-from doc_console import Console, as_shown, check_command, session, shown_anew, steps
+from doc_console import Console, Step, as_shown, check_command, session, shown_anew, steps
 from doc_pages import ROOT, Block, blocks, replace_block
 from endpoint import Endpoint, Response, chat, scripted
 from faults.registry import FAULTS
@@ -67,7 +68,7 @@ class Stage:
     def attempt(self, block: Block) -> None:
         """Try a block: it does, or is, what its page says."""
         if name := block.options.get("file"):
-            (self.folder / name).write_text(block.text, "utf-8")
+            (self.folder / name).write_text(self.console.real(block.text), "utf-8")
         self._by_language[block.language](block)
 
     def _console(self, block: Block) -> None:
@@ -82,14 +83,18 @@ class Stage:
                     "python tests/docs/update.py)"
                 )
 
-    def anew(self, block: Block) -> str:
-        """The text of a session as it is now."""
-        return session(
-            [
-                type(step)(step.command, shown_anew(step.shown, self.console.repeat(step)))
-                for step in steps(block.text)
-            ]
-        )
+    def anew(self, block: Block) -> tuple[str, list[str]]:
+        """The text of a session as it is now, and what of it cannot be had."""
+        done, troubles = list[Step](), list[str]()
+        for step in steps(block.text):
+            try:
+                check_command(step.command)
+                shown = shown_anew(step.shown, self.console.repeat(step))
+            except AssertionError as error:
+                troubles.append(f"{block.place}: {error}")
+                shown = step.shown
+            done.append(Step(step.command, shown))
+        return session(done), troubles
 
     def _python(self, block: Block) -> None:
         code = compile(block.text, block.place, "exec")
@@ -97,7 +102,7 @@ class Stage:
         if missing or "shown" in block.words:
             _check_program(block.text, self.folder)
             return
-        with chdir(self.folder):
+        with chdir(self.folder), redirect_stdout(io.StringIO()):
             exec(code, self._names)
 
     def _sql(self, block: Block) -> None:
@@ -115,8 +120,8 @@ class Stage:
             ),
             "project": lambda: _check_project(table),
         }
-        (kind,) = block.words
-        kinds[kind]()
+        assert len(block.words) == 1, f"say what this is of: {', '.join(kinds)}"
+        kinds[block.words[0]]()
 
 
 @contextmanager
@@ -128,19 +133,24 @@ def stage(folder: Path) -> Iterator[Stage]:
         yield Stage(folder, server.url.removesuffix("/v1"))
 
 
-def rewrite(page: Path, folder: Path) -> bool:
-    """Show what the sessions of a page print now; whether that changed it."""
-    text = before = page.read_text("utf-8")
+def rewrite(page: Path, folder: Path) -> list[str]:
+    """Show what the sessions of a page print now; returns what could not be had."""
+    text, troubles = page.read_text("utf-8"), list[str]()
     with stage(folder) as here:
         for number in range(len(blocks(page))):
             block = blocks(page, text)[number]
             if block.language == "console" and "shown" not in block.words:
-                text = replace_block(text, block, here.anew(block))
-            else:
+                new, more = here.anew(block)
+                text = replace_block(text, block, new)
+                troubles += more
+                continue
+            try:
                 here.attempt(block)
-    if text != before:
+            except Exception as error:
+                troubles.append(f"{block.place}: {error}")
+    if text != page.read_text("utf-8"):
         page.write_text(text, "utf-8")
-    return text != before
+    return troubles
 
 
 def _answer(body: dict[str, Any]) -> Response:
@@ -177,6 +187,7 @@ def _check_program(text: str, folder: Path) -> None:
         if (
             isinstance(node, ast.Constant)
             and isinstance(node.value, str)
+            and "sqlite3" in text
             and re.match(r"\s*(select|with)\b", node.value)
         ):
             assert _ask(folder, node.value)
