@@ -1,0 +1,207 @@
+"""The scores of a run: task by task, with memory and without, and how sure their means are.
+
+What a team scores on a task with nothing supplied is known of every task that was replayed
+without memory, and of every task where nothing was supplied to begin with.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+from itertools import accumulate
+from typing import Any, Final
+
+import attrs
+import numpy as np
+
+from ..eventlog.log import EventLog
+
+RESAMPLES: Final = 10_000
+SEED: Final = 42
+_PERCENTILES: Final = (2.5, 97.5)
+_DECIMALS: Final = 6
+_CHUNK: Final = 4_000_000
+"""Numbers drawn at once; it bounds the memory that a bootstrap takes."""
+
+
+@attrs.frozen(kw_only=True)
+class ScoreRow:
+    """A scored task: its original score, its score with no memory if known, memories supplied."""
+
+    index: int
+    task: str
+    score: float
+    without: float | None
+    supplied: int
+
+
+@attrs.frozen(kw_only=True)
+class Interval:
+    """A mean and its 95 % interval by percentile bootstrap."""
+
+    mean: float
+    low: float
+    high: float
+
+
+@attrs.frozen(kw_only=True)
+class RunningMean:
+    """Means over the first tasks of a stream, the last of them ``index``."""
+
+    index: int
+    mean: Interval
+    without: Interval
+
+
+@attrs.frozen(kw_only=True)
+class Scores:
+    """The scores of a run in short.
+
+    Attributes:
+        tasks: scored tasks.
+        known: those of them whose score with no memory is known.
+        helped: those of the known that scored more than with no memory, ``hurt`` less.
+        hurt: see ``helped``.
+        mean: of the original scores of all of them, None without one.
+        original: of the original scores of the known, None without one; so the next two.
+        without: of the scores with no memory.
+        gain: of the differences, original less no memory.
+    """
+
+    tasks: int
+    known: int
+    helped: int
+    hurt: int
+    mean: Interval | None
+    original: Interval | None
+    without: Interval | None
+    gain: Interval | None
+
+    def plain(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        return attrs.asdict(self)
+
+
+@attrs.frozen(kw_only=True)
+class Paired:
+    """A run against another one over the tasks that both have scored.
+
+    Attributes:
+        tasks: those tasks.
+        better: those of them on which it scored more, ``worse`` less.
+        worse: see ``better``.
+        gain: the mean difference, None without a common task.
+    """
+
+    tasks: int
+    better: int
+    worse: int
+    gain: Interval | None
+
+    def plain(self) -> dict[str, Any]:
+        """As plain JSON data."""
+        return attrs.asdict(self)
+
+
+def score_rows(log: EventLog) -> tuple[ScoreRow, ...]:
+    """The scored tasks of a log, in order."""
+    without: dict[str, float] = {}
+    for task, score in log.rows(
+        "select payload ->> 'task', payload ->> 'score' from events"
+        " where type = 'ExecutionFinished' and json_array_length(payload, '$.supplied') = 0"
+        " order by position"
+    ):
+        without.setdefault(task, score)
+    return tuple(
+        ScoreRow(index=index, task=task, score=score, without=without.get(task), supplied=supplied)
+        for index, task, score, supplied in log.rows(
+            "select payload ->> 'index', payload ->> 'task', payload ->> 'score',"
+            " json_array_length(payload, '$.supplied')"
+            " from events where type = 'TaskScored' order by position"
+        )
+    )
+
+
+def scores_of(rows: Sequence[ScoreRow]) -> Scores:
+    """The scores of a run in short."""
+    known = known_pairs(rows)
+    both = bootstrap([[score, without, score - without] for score, without in known])
+    original, without, gain = both or (None, None, None)
+    all_known = len(known) == len(rows)
+    return Scores(
+        tasks=len(rows),
+        known=len(known),
+        helped=sum(score > none for score, none in known),
+        hurt=sum(score < none for score, none in known),
+        mean=original if all_known else bootstrap([[row.score] for row in rows])[0],
+        original=original,
+        without=without,
+        gain=gain,
+    )
+
+
+def paired(rows: Sequence[ScoreRow], others: Sequence[ScoreRow]) -> Paired:
+    """A run against another one, by the original scores of both."""
+    known = {row.task: row.score for row in others}
+    gains = [row.score - known[row.task] for row in rows if row.task in known]
+    return Paired(
+        tasks=len(gains),
+        better=sum(gain > 0 for gain in gains),
+        worse=sum(gain < 0 for gain in gains),
+        gain=bootstrap([[gain] for gain in gains])[0] if gains else None,
+    )
+
+
+def known_pairs(rows: Sequence[ScoreRow]) -> list[tuple[float, float]]:
+    """The original score and that with no memory, of the tasks where both are known."""
+    return [(row.score, row.without) for row in rows if row.without is not None]
+
+
+def running_means(values: Sequence[float]) -> list[float]:
+    """The mean of the first value, of the first two, and so on."""
+    return [
+        round(total / count, _DECIMALS) for count, total in enumerate(accumulate(values), start=1)
+    ]
+
+
+def running_intervals(rows: Sequence[ScoreRow], points: int) -> tuple[RunningMean, ...]:
+    """Means with intervals over the first tasks with both scores, at most at so many places."""
+    known = [row for row in rows if row.without is not None]
+    pairs = known_pairs(rows)
+    places = sorted({len(known) * part // points for part in range(1, points + 1)} - {0})
+    found = []
+    for place in places:
+        mean, without = bootstrap(pairs[:place])
+        found.append(RunningMean(index=known[place - 1].index, mean=mean, without=without))
+    return tuple(found)
+
+
+def bootstrap(rows: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
+    """The mean of each column with its 95 % interval, by resampling whole rows.
+
+    Equal rows are drawn together: how often each kind of row comes up in a resample is
+    multinomial, which is the same as drawing the rows one by one. The draws depend on the rows as
+    a collection only, and on nothing else; without a row there is no column.
+    """
+    if not rows:
+        return ()
+    kinds, counts = np.unique(np.asarray(rows, dtype=float), axis=0, return_counts=True)
+    size = int(counts.sum())
+    # The one generator of numpy whose draws are promised never to change.
+    random = np.random.RandomState(SEED)
+    per_chunk = max(1, _CHUNK // len(kinds))
+    means = np.concatenate(
+        [
+            random.multinomial(size, counts / size, min(per_chunk, RESAMPLES - start)) @ kinds
+            for start in range(0, RESAMPLES, per_chunk)
+        ]
+    )
+    low, high = np.percentile(means / size, _PERCENTILES, axis=0)
+    mean = counts @ kinds / size
+    return tuple(
+        Interval(mean=_rounded(at), low=_rounded(least), high=_rounded(most))
+        for at, least, most in zip(mean, low, high, strict=True)
+    )
+
+
+def _rounded(value: float) -> float:
+    return round(float(value), _DECIMALS) + 0.0
