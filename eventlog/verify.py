@@ -26,6 +26,12 @@ _NO_LAST = 1 << 62
 _LISTED = 1000
 """Problems that are listed; one changed fact of a log can be one in every event."""
 
+Told = Callable[[str, int, int], object]
+"""Is told from time to time what is checked, how many of them were, and of how many.
+
+Of what cannot be counted on the way it is told before and after, as 0 and 1 of 1.
+"""
+
 _COLUMNS = f"{HEADER}, cast(payload as blob), prev_hash, hash"
 _ROW = re.compile(r"\brow (\d+)\b")
 
@@ -53,36 +59,42 @@ class Report:
         return not self.problems
 
 
-def verify(log: EventLog, *, head: Head | None = None) -> Report:
+def verify(log: EventLog, *, head: Head | None = None, told: Told | None = None) -> Report:
     """Check a whole log; damage is reported, never raised.
 
     Args:
         log: the log, opened with ``check=False`` if it may be damaged.
         head: an earlier head that was kept elsewhere; the log must continue it.
+        told: is told how far it is.
     """
-    verification = _Verification(log, head)
+    verification = _Verification(log, head, told or _silent)
     verification.run()
     return verification.report()
 
 
-def verify_file(path: str | Path, *, head: Head | None = None) -> Report:
-    """Check the log at a path, even one too damaged to be opened.
+def verify_file(path: str | Path, *, head: Head | None = None, told: Told | None = None) -> Report:
+    """Check the log at a path, even one too damaged to be opened; arguments as of `verify`.
 
     Raises:
         BadInput: there is no such file.
     """
     try:
         with EventLog.open(path, check=False) as log:
-            return verify(log, head=head)
+            return verify(log, head=head, told=told)
     except LogError as error:
         return Report(checked=0, head=None, problems=(Problem(0, "file", str(error)),))
+
+
+def _silent(what: str, done: int, of: int) -> None:
+    """Nobody watches."""
 
 
 class _Verification:
     """One pass over a log, as far as it went when the pass began."""
 
-    def __init__(self, log: EventLog, expected: Head | None) -> None:
+    def __init__(self, log: EventLog, expected: Head | None, told: Told) -> None:
         self.log = log
+        self.told = told
         self.expected = expected
         self.problems: list[Problem] = []
         self.unlisted = 0
@@ -130,10 +142,12 @@ class _Verification:
     # -- the file ------------------------------------------------------------------------------
 
     def _check_file(self) -> None:
+        self.told("file", 0, 1)
         for (message,) in self.log.rows("pragma integrity_check(20)"):
             if message != "ok":
                 row = _ROW.search(message) if "events" in message else None
                 self.add(int(row[1]) if row else 0, "sqlite", message)
+        self.told("file", 1, 1)
 
     def _check_facts(self) -> None:
         missing = files.facts(self.log.log_id, self.log.run)
@@ -160,11 +174,13 @@ class _Verification:
 
     def _check_blobs(self) -> None:
         after = 0
+        last = self._last_blob()
         sql = (
             "select id, sha256, size, codec, content from blobs where id > ?"
             f" order by id limit {_BLOBS}"
         )
         while rows := self.log.rows(sql, (after,)):
+            self.told("blobs", after, last)
             for id_, sha256, size, codec, content in rows:
                 if id_ != after + 1:
                     self.add(0, "blob", f"blob row {id_} follows row {after}")
@@ -176,6 +192,14 @@ class _Verification:
                     self._events.blobs.add(sha256)
                 except (LogError, AttributeError, TypeError) as error:
                     self.add(self._cited_at(sha256), "blob", f"blob row {id_}: {error}")
+        self.told("blobs", last, last)
+
+    def _last_blob(self) -> int:
+        """The number of the last blob; 0 where damage hides it, which is found on the way there."""
+        try:
+            return int(self.log.rows("select coalesce(max(id), 0) from blobs")[0][0])
+        except (sqlite3.Error, DiscernmemError, TypeError, ValueError):
+            return 0
 
     def _cited_at(self, sha256: Any) -> int:
         """The first event that cites a blob, 0 if none does."""
@@ -184,6 +208,7 @@ class _Verification:
 
     def _check_links(self) -> None:
         """Links without an event and blobs without a link; the other way is with the events."""
+        self.told("links", 0, 1)
         for (position,) in self.log.rows(
             "select distinct position from event_blobs where position not in"
             " (select position from events)"
@@ -193,6 +218,7 @@ class _Verification:
             "select id from blobs where sha256 not in (select sha256 from event_blobs)"
         ):
             self.add(0, "blob", f"blob row {id_}: no event cites it")
+        self.told("links", 1, 1)
 
     # -- the events ----------------------------------------------------------------------------
 
@@ -231,6 +257,8 @@ class _Verification:
             yield from page
             if not page:
                 return
+            if self._last < _NO_LAST:
+                self.told("events", page[-1][0][0], self._last)
             limit = min(2 * limit, _PAGE)
             if page[-1][0][0] > after:
                 after = page[-1][0][0]

@@ -237,8 +237,9 @@ class Repair:
         """Replay a candidate on every validation task and hold it against the gate."""
         case, memory = self.case, self.case.memory
         tried = attrs.evolve(memory, body=candidate.body)
+        why = f"candidate {candidate.round}.{candidate.number}"
         executions = [
-            self.run.replay(trial.task.id, tried, case.roles, candidate.event_id)
+            self.run.replay(trial.task.id, tried, case.roles, candidate.event_id, why=why)
             for trial in case.trials
         ]
         comparisons = tuple(

@@ -7,6 +7,7 @@ without memory and with one seed must agree, and a memory must reach its owner a
 from __future__ import annotations
 
 from collections.abc import Sequence
+from contextlib import AbstractContextManager
 
 import attrs
 
@@ -18,6 +19,7 @@ from .hosts.base import Host, Spoken, Turn
 from .models.base import Model, complete_all
 from .models.cards import clean
 from .parting import Difference, Exchange, parting
+from .plugins import blaming
 from .search.protocol import information
 from .session import setting_of
 from .world import World
@@ -72,7 +74,8 @@ def check_team(world: World) -> Checked:
     controls: list[tuple[Task, Sequence[Exchange]]] = []
     for task in world.tasks:
         stages = [_Asking(benchmark, world.model, sampling) for _ in range(2)]
-        played = [host.play(benchmark, task, stage) for stage in stages]
+        with _blaming(host, task):
+            played = [host.play(benchmark, task, stage) for stage in stages]
         controls.append((task, stages[0].trace))
         checked = attrs.evolve(
             checked,
@@ -160,7 +163,8 @@ def _follow(
     stage = _Probing(control, role)
     problems = []
     try:
-        host.play(benchmark, task, stage)
+        with _blaming(host, task):
+            host.play(benchmark, task, stage)
     except _Astray as astray:
         problems.append(str(astray))
     reached = 0
@@ -178,6 +182,10 @@ def _follow(
             if asked.replace(PROBE, "").split() != was.asked.split():
                 problems.append(f"is not all that differs in {place}")
     return Reached(role=role, requests=reached, problems=tuple(problems))
+
+
+def _blaming(host: Host, task: Task) -> AbstractContextManager[None]:
+    return blaming(f"host {host.name} on task {task.id}")
 
 
 def _asks(trace: Sequence[Exchange], role: str) -> bool:

@@ -11,6 +11,7 @@ from ..projections.state import STATE_VERSION
 from .benchmarks.base import Task
 from .experience import admit, attach, calibrate, extract, match_identity
 from .journal import Observation
+from .progress import TaskBegun
 from .repair import repair_after_reuse
 from .reuse import Assessment, assess, record_and_learn
 from .run import Run
@@ -27,6 +28,7 @@ def run_task(run: Run, run_id: str, index: int, task: Task | None) -> float:
     """
     run.begin_task(index)
     record, cause = _start(run, index, task)
+    run.journal.tell(TaskBegun(index=index, task=record.id))
     execution, uses, scored = execute(run, record, cause)  # 3-4
 
     labels: set[ev.Label] = set()  # 5

@@ -10,6 +10,8 @@ from ..eventlog.codec import digest, digest_json
 from ..projections.index import VectorIndex
 from .journal import Journal, Observation
 from .models.base import Embedder
+from .plugins import blaming
+from .progress import Asking
 
 
 class Embeddings:
@@ -35,7 +37,9 @@ class Embeddings:
 
         def ask() -> Observation:
             assert self._embedder is not None
-            vector = self._embedder.embed(text)
+            self._journal.tell(Asking("embedding"))
+            with blaming("embedder", "correct it, then resume the log"):
+                vector = self._embedder.embed(text)
             event = ev.TextEmbedded(
                 request=request,
                 text=ev.BlobRef(digest(content)),

@@ -23,6 +23,7 @@ from .hosts.prompts import memory_block
 from .journal import Divergence, Journal, Observation
 from .library import Library
 from .models.base import ModelCall
+from .plugins import blaming
 from .seeds import derived_seed
 
 
@@ -242,8 +243,10 @@ class LiveExecutions:
         )
 
     def _play(self, task: Task, supply: Supply, cause: str) -> Played:
-        stage = _Stage(self._setting, self._gateway, self._library, supply, cause)
-        return self._host.play(self._benchmark, task, stage)
+        stage = _Stage(self._setting, self._gateway, self._library, supply, cause, self._journal)
+        what = f"host {self._host.name} on task {task.id} of {self._benchmark.name}"
+        with self._journal.away(), blaming(what, "correct it, then resume the log"):
+            return self._host.play(self._benchmark, task, stage)
 
     def _finish(
         self, task: Task, supplied: Supplied, cause: str, run: Callable[[], Played]
@@ -299,19 +302,23 @@ class _Stage:
     library: Library
     choose: Supply
     cause: str
+    journal: Journal
 
     def supply(self, role: str, context: str) -> str:
-        return self.setting.block(self.choose(role, context))
+        with self.journal.asked_back():
+            return self.setting.block(self.choose(role, context))
 
     def ask(self, turns: Sequence[Turn]) -> list[Spoken]:
         questions = [
             Question(self.setting.sampling.call(turn), "role", turn.role) for turn in turns
         ]
-        answers = self.gateway.complete_all(questions, cause=self.cause)
+        with self.journal.asked_back():
+            answers = self.gateway.complete_all(questions, cause=self.cause)
         return [Spoken(answer.text, answer.event_id) for answer in answers]
 
     def search(self, query: str) -> Spoken:
-        found = self.library.search(query, cause=self.cause)
+        with self.journal.asked_back():
+            found = self.library.search(query, cause=self.cause)
         return Spoken(found.text, found.event_id)
 
 

@@ -17,6 +17,7 @@ from ..projections.timeline import Timeline, completed_position
 from .config import Config, parse_config, with_options
 from .headers import segments
 from .origin import Origin
+from .progress import Listener
 from .session import Done, TaskDone, go_on
 from .world import World, open_world_of
 
@@ -43,6 +44,7 @@ def fork(
     begin: Callable[[World, int], None] | None = None,
     until: int | None = None,
     each: TaskDone | None = None,
+    listener: Listener | None = None,
 ) -> Done:
     """Copy a run up to a task into a new log at ``path`` and go on there.
 
@@ -75,7 +77,15 @@ def fork(
         with copy_prefix(origin, position, path, Draft(event=forked, actor="fork")) as log:
             if begin is not None:
                 begin(world, branch.at)
-            return go_on(log, world, forked, sources=(Origin(origin),), until=until, each=each)
+            return go_on(
+                log,
+                world,
+                forked,
+                sources=(Origin(origin),),
+                until=until,
+                each=each,
+                listener=listener,
+            )
 
 
 def _forked(

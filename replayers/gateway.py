@@ -13,6 +13,8 @@ from ..eventlog.log import EventLog, Recorded
 from .journal import Journal, Observation
 from .models.base import Model, ModelCall, Reply, at_once, complete_all
 from .models.cards import clean
+from .plugins import blaming
+from .progress import Asking
 
 INLINE_BYTES = 1024
 """Longer answers go to a blob."""
@@ -68,7 +70,10 @@ class Gateway:
                 # Not more than at once: what is answered in turn is recorded in turn.
                 upto = number + at_once(self._model)
                 calls = [question.call for question in questions[number:upto]]
-                replies.update(enumerate(complete_all(self._model, calls), start=number))
+                self._journal.tell(Asking(_words(questions[number]), len(calls)))
+                with blaming("model", "correct it, then resume the log"):
+                    answers = complete_all(self._model, calls)
+                replies.update(enumerate(answers, start=number))
             return replies[number]
 
         return [
@@ -114,6 +119,11 @@ class Gateway:
         event = recorded.event
         assert isinstance(event, ev.ModelReplied)
         return log.text(event.text_blob) if event.text_blob else event.text or ""
+
+
+def _words(question: Question) -> str:
+    purpose = "answer" if question.purpose == "role" else question.purpose
+    return purpose if question.role is None else f"{purpose} of {question.role}"
 
 
 def _observation(

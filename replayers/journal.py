@@ -12,6 +12,7 @@ from __future__ import annotations
 
 from collections import Counter
 from collections.abc import Callable, Iterator, Sequence
+from contextlib import contextmanager
 from typing import Any, NoReturn
 
 import attrs
@@ -23,6 +24,7 @@ from ..eventlog.errors import CheckFailed
 from ..eventlog.log import Draft, EventLog, Recorded
 from ..projections import state as states
 from .origin import Source
+from .progress import Answerer, Away, Back, Fact, Listener, Observed
 
 _CHECKED = (*ev.DERIVED, "MemoryOverridden")
 """What a run must come to in the recorded order: its conclusions, and what people decided."""
@@ -80,6 +82,7 @@ class Journal:
         reuse: serve an equal execution from an earlier one; off, every execution is made anew.
         sources: other logs that are asked in turn before the world.
         actor: component and version recorded as the author of new events.
+        listener: is told what is done; see `progress`.
 
     Attributes:
         confirmed: conclusions that were recorded already.
@@ -97,6 +100,7 @@ class Journal:
         reuse: bool = True,
         sources: Sequence[Source] = (),
         actor: str = "cycle",
+        listener: Listener | None = None,
     ) -> None:
         self.log = log
         self.state = state
@@ -108,6 +112,8 @@ class Journal:
         self.task_index: int | None = None
         self._sources = tuple(sources)
         self._actor = actor
+        self._listener = listener
+        self._executions: set[str] = set()
         self._expected = log.head().position
         self._recorded: Iterator[Recorded] = log.read(after=after, types=_CHECKED)
         self._next = next(self._recorded, None)
@@ -117,10 +123,34 @@ class Journal:
         """From here on events belong to the task with this index."""
         self.task_index = index
         self._occurrences = {}
+        self._executions = set()
 
     def end_task(self) -> None:
         """From here on events belong to the run."""
         self.task_index = None
+
+    def tell(self, fact: Fact) -> None:
+        """Let whoever watches know a fact; nothing is half recorded now."""
+        if self._listener is not None:
+            self._listener.hear(fact)
+
+    @contextmanager
+    def away(self) -> Iterator[None]:
+        """The code of others works inside."""
+        self.tell(Away())
+        try:
+            yield
+        finally:
+            self.tell(Back())
+
+    @contextmanager
+    def asked_back(self) -> Iterator[None]:
+        """The code of others asks something of ours inside."""
+        self.tell(Back())
+        try:
+            yield
+        finally:
+            self.tell(Away())
 
     def observe(
         self,
@@ -152,16 +182,31 @@ class Journal:
         stream = stream or f"request:{request}"
         occurrence = self._occurrence(stream) if repeats and not self.reuse else 1
         recorded = self.log.find(stream, occurrence)
+        by: Answerer = "log"
         if recorded is None and not at_hand:
-            recorded = self._from_sources(stream, occurrence, cause)
+            recorded, by = self._from_sources(stream, occurrence, cause), "other log"
         if recorded is None:
             if self.offline:
                 self._miss(request, what)
             answer = ask()
-            recorded = self._append(answer.event, cause, answer.blobs)
+            recorded, by = self._append(answer.event, cause, answer.blobs), "world"
             self.asked[recorded.type] += 1
         self.state = states.evolve(self.state, recorded)
+        if self._listener is not None and not at_hand:
+            self._tell_observed(self._listener, recorded, by)
         return recorded
+
+    def _tell_observed(self, listener: Listener, recorded: Recorded, by: Answerer) -> None:
+        event = recorded.event
+        read = written = 0
+        saved = False
+        if isinstance(event, ev.ModelReplied):
+            read, written = event.prompt_tokens, event.completion_tokens
+        elif isinstance(event, ev.ExecutionFinished):
+            before = recorded.task_index != self.task_index
+            saved = before or recorded.event_id in self._executions
+            self._executions.add(recorded.event_id)
+        listener.hear(Observed(recorded.type, by, saved, read, written))
 
     def _from_sources(self, stream: str, occurrence: int, cause: str | None) -> Recorded | None:
         """Record what the first source that has it holds: an answer, after those it is made of."""

@@ -13,6 +13,7 @@ from ..eventlog.log import EventLog, Recorded
 from .benchmarks.base import Benchmark, Passage
 from .gateway import Answered
 from .journal import Journal, Observation
+from .progress import Asking
 from .search.protocol import information
 
 
@@ -37,6 +38,7 @@ class Library:
 
         def ask() -> Observation:
             assert self._searcher is not None
+            self._journal.tell(Asking("search"))
             found = self._searcher.search(query, self._k)
             passages = canonical([attrs.asdict(passage) for passage in found])
             event = ev.PassagesFound(

@@ -20,6 +20,7 @@ from .gateway import Gateway
 from .headers import Segment, segments
 from .journal import EndOfLog, Journal
 from .overriding import carry_out_overrides
+from .progress import Listener, RunBegun, TaskReplayed
 from .session import assemble, finish_run, setting_of
 
 
@@ -36,8 +37,12 @@ class Replayed:
     finished: bool
 
 
-def replay_offline(path: Path) -> Replayed:
+def replay_offline(path: Path, listener: Listener | None = None) -> Replayed:
     """Derive every conclusion of a log again from its observations, without any model.
+
+    Args:
+        path: the log.
+        listener: is told what is done.
 
     Raises:
         Divergence: a conclusion differs; names the event, the field and both values.
@@ -47,7 +52,8 @@ def replay_offline(path: Path) -> Replayed:
         stretches = segments(log)
         for stretch in stretches:
             _require_these_rules(path, stretch.header)
-        journal = Journal(log, state=State(), offline=True)
+        journal = Journal(log, state=State(), offline=True, listener=listener)
+        journal.tell(RunBegun(tasks=log.last_task(), done=0))
         try:
             for stretch, end in zip(stretches, _ends(stretches), strict=True):
                 _replay(journal, stretch, end, path)
@@ -80,5 +86,6 @@ def _replay(journal: Journal, stretch: Segment, end: int | None, path: Path) -> 
     for index in range(stretch.first, (header.tasks if end is None else end) + 1):
         carry_out_overrides(run, index)
         run_task(run, header.run, index, None)
+        journal.tell(TaskReplayed(index=index, agreed=journal.confirmed))
     if end is None:
         finish_run(run, header.run, header.tasks)

@@ -7,8 +7,12 @@ asked for by its name.
 
 from __future__ import annotations
 
-from collections.abc import Callable, Collection
+import sysconfig
+import traceback
+from collections.abc import Callable, Collection, Iterator
+from contextlib import contextmanager
 from importlib.metadata import EntryPoint, entry_points
+from pathlib import Path
 from typing import TypeVar
 
 from ..eventlog.errors import BadInput, DiscernmemError
@@ -23,6 +27,8 @@ BENCHMARKS = "discernmem.benchmarks"
 
 MODELS = "discernmem.models"
 """Group of callables that take what follows the name in ``NAME:REST`` and return a model."""
+
+_OURS = f"{__package__.partition('.')[0]}."
 
 EMBEDDERS = "discernmem.embedders"
 """Group of callables that take what follows the name in ``NAME:REST`` and return an embedder."""
@@ -72,6 +78,56 @@ def made(what: str, make: Callable[..., Made], *given: object, **options: object
         raise BadInput(
             f"{what}: cannot be made ({_first_line(error)}); correct what it is given, or its code"
         ) from None
+
+
+@contextmanager
+def blaming(what: str, remedy: str = "correct it") -> Iterator[None]:
+    """Tell in one line where somebody else's code inside fails.
+
+    Args:
+        what: whose code it is, for the message.
+        remedy: what to do then.
+
+    Raises:
+        BadInput: it failed in other words than ours; names the innermost place that is not ours.
+    """
+    try:
+        yield
+    except DiscernmemError:
+        raise
+    except (Exception, SystemExit) as error:  # whatever the code of others does
+        place = _place(error)
+        if place is None:
+            raise
+        raise BadInput(
+            f"{what}: fails at {place} ({_first_line(error)}); {remedy} "
+            "(DISCERNMEM_TRACEBACK=1 shows how it came there)"
+        ) from error
+
+
+def _place(error: BaseException) -> str | None:
+    """File and line of the innermost frame that others wrote, before a library they call."""
+    frames = [
+        (frame.f_code.co_filename, line)
+        for frame, line in traceback.walk_tb(error.__traceback__)
+        if not str(frame.f_globals.get("__name__", "")).startswith(_OURS)
+    ]
+    outside = [place for place in frames if not _within(place[0], "stdlib", "platstdlib")]
+    own = [place for place in outside if not _within(place[0], "purelib", "platlib")]
+    file, line = (own or outside or [("", 0)])[-1]
+    return f"{file}, line {line}" if file else None
+
+
+def _within(file: str, *folders: str) -> bool:
+    """Whether a file is in one of Python's own folders, or in none because it is built in."""
+    if file.startswith("<frozen"):
+        return True
+    # A library installed by its distribution lies below the standard one, and is none of it.
+    below = [Path(sysconfig.get_path(name)) for name in folders]
+    installed = any(part in ("site-packages", "dist-packages") for part in Path(file).parts)
+    if "stdlib" in folders and installed:
+        return False
+    return any(Path(file).is_relative_to(folder) for folder in below)
 
 
 def plugin_names(group: str) -> tuple[str, ...]:

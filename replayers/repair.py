@@ -71,8 +71,8 @@ def make_trial(
     return Trial(
         task=run.state.history[task_id],
         purpose=purpose,
-        parent=run.replay(task_id, memory, roles, cause),
-        none=run.replay_without(task_id, cause),
+        parent=run.replay(task_id, memory, roles, cause, why=purpose),
+        none=run.replay_without(task_id, cause, why=purpose),
     )
 
 

@@ -121,7 +121,7 @@ def assess(
     ``roles`` are given the memory in the replay; ``contexts`` is what they had seen before.
     """
     without = run.baseline(task.id, cause)
-    with_memory = run.replay(task.id, memory, roles, cause)
+    with_memory = run.replay(task.id, memory, roles, cause, why=origin)
     measured = measure(run, memory, roles, task, origin, (with_memory, without), cause)
     scope, cause = _check_scope(run, measured, contexts)
     diagnosis = None

@@ -16,7 +16,9 @@ from ..projections.store import Memory
 from .deciding import Decider
 from .embeddings import Embeddings, Neighbours
 from .executions import Execution, Executions, read_execution
+from .hosts.base import Supply
 from .journal import Journal
+from .progress import ExecutionBegun
 
 
 @attrs.define
@@ -60,20 +62,31 @@ class Run:
         """Record a conclusion."""
         return self.journal.emit(event, cause=cause, blobs=blobs)
 
-    def replay(self, task: str, memory: Memory, roles: Sequence[str], cause: str) -> Execution:
-        """An execution with only ``memory``, supplied to ``roles``."""
-        self.asked += 1
+    def replay(
+        self, task: str, memory: Memory, roles: Sequence[str], cause: str, *, why: str
+    ) -> Execution:
+        """An execution with only ``memory``, supplied to ``roles``; ``why`` is for who watches."""
+        self._begin_execution(ExecutionBegun(task=task, memories=(memory.id,), why=why))
         return self.executions.replay(task, dict.fromkeys(roles, (memory,)), cause=cause)
 
-    def replay_without(self, task: str, cause: str) -> Execution:
-        """An execution with no memory."""
-        self.asked += 1
+    def replay_without(self, task: str, cause: str, *, why: str) -> Execution:
+        """An execution with no memory; ``why`` is for who watches."""
+        self._begin_execution(ExecutionBegun(task=task, why=why))
         return self.executions.replay(task, {}, cause=cause)
+
+    def scored(self, task: str, supply: Supply, cause: str) -> Execution:
+        """The execution whose score counts; memories are chosen by ``supply`` as roles come up."""
+        self._begin_execution(ExecutionBegun(task=task))
+        return self.executions.scored(task, supply, cause=cause)
+
+    def _begin_execution(self, begun: ExecutionBegun) -> None:
+        self.asked += 1
+        self.journal.tell(begun)
 
     def baseline(self, task: str, cause: str) -> Execution:
         """The no-memory execution of the current task, shared by all its assessments."""
         if self._baseline is None:
-            self._baseline = self.replay_without(task, cause)
+            self._baseline = self.replay_without(task, cause, why="comparison")
         return self._baseline
 
     def source_execution(self, memory: Memory) -> Execution:

@@ -27,6 +27,7 @@ from .journal import Journal
 from .models.base import Embedder
 from .origin import Source, origin_of
 from .overriding import carry_out_overrides
+from .progress import Listener, RunEnded, run_begun, task_finished
 from .run import Run
 from .world import World, open_world, open_world_of
 
@@ -83,6 +84,7 @@ def start(
     sources: Sequence[Source] = (),
     until: int | None = None,
     each: TaskDone | None = None,
+    listener: Listener | None = None,
 ) -> None:
     """Record a new run at ``path`` to its end, or up to task ``until``.
 
@@ -97,7 +99,7 @@ def start(
     require_free(path)
     with _empty_log(path, header.run) as log:
         log.append([Draft(event=header, actor="run")], expected=0)
-        go_on(log, world, header, sources=sources, until=until, each=each)
+        go_on(log, world, header, sources=sources, until=until, each=each, listener=listener)
 
 
 def _empty_log(path: Path, run: str) -> EventLog:
@@ -123,6 +125,7 @@ def resume(
     begin: Callable[[World, int], None] | None = None,
     until: int | None = None,
     each: TaskDone | None = None,
+    listener: Listener | None = None,
 ) -> Done:
     """Go on with the run at ``path``.
 
@@ -138,6 +141,7 @@ def resume(
         begin: called with the world and the number of tasks done before.
         until: stop after this task; None goes on to the end of the stream.
         each: called after each task.
+        listener: is told what is done.
 
     Raises:
         BadInput: the world now is not the one the run was started in, ``until`` is behind, or the
@@ -161,7 +165,9 @@ def resume(
             if begin is not None:
                 begin(world, done)
             known = sources if source is None else (source, *sources)
-            return go_on(log, world, header, sources=known, until=until, each=each)
+            return go_on(
+                log, world, header, sources=known, until=until, each=each, listener=listener
+            )
 
 
 def is_finished(log: EventLog) -> bool:
@@ -191,6 +197,7 @@ def go_on(
     sources: Sequence[Source] = (),
     until: int | None = None,
     each: TaskDone | None = None,
+    listener: Listener | None = None,
 ) -> Done:
     """Do the tasks that are not completed.
 
@@ -201,6 +208,7 @@ def go_on(
         sources: other logs that are asked in turn before the world.
         until: stop after this task; None goes on to the end of the stream.
         each: called after each task.
+        listener: is told what is done.
     """
     done = last_completed(log)
     position = log.position_at_task(done)
@@ -211,6 +219,7 @@ def go_on(
             after=position,
             reuse=world.config.reuse,
             sources=sources,
+            listener=listener,
         )
         setting = setting_of(header, world.config)
         gateway = Gateway(journal, header.model["fingerprint"], world.model)
@@ -219,15 +228,22 @@ def go_on(
         )
         run = assemble(journal, header, world.config, executions, gateway, world.embedder)
         tasks = world.tasks[:until]
-        for index, task in enumerate(tasks[done:], start=done + 1):
-            carry_out_overrides(run, index)
-            run_task(run, header.run, index, task)
-            if index % CATCH_UP_TASKS == 0:
-                timeline.catch_up()
-            if each is not None:
-                each(index, task, run)
-        if len(tasks) == len(world.tasks):
-            finish_run(run, header.run, len(tasks))
+        if listener is not None:
+            listener.hear(run_begun(log, done, len(tasks)))
+        try:
+            for index, task in enumerate(tasks[done:], start=done + 1):
+                carry_out_overrides(run, index)
+                run_task(run, header.run, index, task)
+                if index % CATCH_UP_TASKS == 0:
+                    timeline.catch_up()
+                if each is not None:
+                    each(index, task, run)
+                if listener is not None:
+                    listener.hear(task_finished(log, index))
+            if len(tasks) == len(world.tasks):
+                finish_run(run, header.run, len(tasks))
+        finally:
+            journal.tell(RunEnded())
     return Done(tasks=len(tasks) - done, asked=journal.asked, served=journal.served)
 
 

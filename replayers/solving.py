@@ -54,8 +54,7 @@ def execute(run: Run, task: TaskRecord, cause: str) -> tuple[Execution, list[Use
             supplied[role] = [use.memory for use in found]
         return supplied.get(role, [])
 
-    run.asked += 1
-    execution = run.executions.scored(task.id, supply, cause=cause)
+    execution = run.scored(task.id, supply, cause)
     scored = run.emit(
         ev.TaskScored(
             index=task.index,

@@ -24,6 +24,7 @@ from ..eventlog.log import EventLog
 from .config import Config, parse_config, with_options
 from .headers import differing_config, header_of
 from .origin import Source
+from .progress import Listener
 from .session import TaskDone, holds_run, is_finished, resume, start
 from .world import World, open_stream, open_world
 
@@ -117,6 +118,9 @@ class Sweep(Closing):
         planned: the runs.
         open_: opens the world of a configuration, in place of the usual way.
 
+    Attributes:
+        tasks: how many tasks each run has.
+
     Raises:
         BadInput: the folder holds a sweep of another plan, or a run that cannot be made.
     """
@@ -131,18 +135,21 @@ class Sweep(Closing):
         self._folder = folder
         self._planned = tuple(planned)
         self._done = 0
+        self.tasks: tuple[int, ...] = ()
         self._world: World | None = None
         self._open = open_ or self._open_world
         self._logs = ExitStack()
         self._sources: list[Source] = []
         _require_plan(folder, self._planned)
         streams: list[tuple[Any, ...]] = []
+        lengths: list[int] = []
         for each in self._planned:
             config = each.config
             stream = (config.host, config.benchmark, config.tasks)
             if stream not in streams:
-                open_stream(config)
+                lengths.append(len(open_stream(config)[2]))
                 streams.append(stream)
+            self.tasks += (lengths[streams.index(stream)],)
 
     def close(self) -> None:
         """Close the logs that were open to be asked."""
@@ -153,12 +160,14 @@ class Sweep(Closing):
         *,
         begin: Callable[[World, int], None] | None = None,
         each: TaskDone | None = None,
+        listener: Listener | None = None,
     ) -> bool:
         """Make the next run of the plan: start it or go on with it; a finished one is left alone.
 
         Args:
             begin: called with the world and the number of tasks done before.
             each: called after each task.
+            listener: is told what is done.
 
         Returns:
             whether there was anything to do.
@@ -175,11 +184,18 @@ class Sweep(Closing):
             _write_plan(self._folder, self._planned)
             if begin is not None:
                 begin(world, 0)
-            start(path, world, sources=self._sources, each=each)
+            start(path, world, sources=self._sources, each=each, listener=listener)
         elif finished(path):
             worked = False
         else:
-            resume(path, open_=self._open, sources=self._sources, begin=begin, each=each)
+            resume(
+                path,
+                open_=self._open,
+                sources=self._sources,
+                begin=begin,
+                each=each,
+                listener=listener,
+            )
         self._done += 1
         self._sources.append(Source(self._logs.enter_context(EventLog.open(path))))
         return worked

@@ -21,6 +21,7 @@ from .hosts.base import Host
 from .models import open_embedder, open_model
 from .models.base import Embedder, Model
 from .models.deferred import DeferredEmbedder, DeferredModel, card_of
+from .plugins import blaming
 
 
 @attrs.frozen(kw_only=True)
@@ -119,8 +120,10 @@ def open_stream(config: Config) -> tuple[Host, Benchmark, tuple[Task, ...]]:
     """
     host = open_host(config.host)
     benchmark = open_benchmark(config.benchmark.name, config.benchmark.options)
-    require_facts(host, benchmark)
-    return host, benchmark, benchmark.tasks()[: config.tasks]
+    with blaming(f"host {config.host}"):
+        require_facts(host, benchmark)
+    with blaming(f"benchmark {config.benchmark.name}"):
+        return host, benchmark, benchmark.tasks()[: config.tasks]
 
 
 def _facts(benchmark: Benchmark) -> dict[str, Any]:
