@@ -5,8 +5,10 @@ A share whose whole is empty is None: nothing was stored, or nothing was injecte
 
 from __future__ import annotations
 
+from bisect import bisect_right
 from collections import Counter
 from collections.abc import Iterable, Mapping, Sequence
+from itertools import accumulate, pairwise
 from math import ceil
 from typing import Any, Final, get_args
 
@@ -24,7 +26,16 @@ _TYPES: Final = (
     "MemorySupplied",
     "TaskCompleted",
 )
+STATES: Final[tuple[ev.State, ...]] = get_args(ev.State)
 _DECIMALS: Final = 6
+_CURVE: Final = 50
+"""Places of the store at which its concentration is told, if it has so many memories."""
+
+_PARTS: Final = 50
+"""Parts of the stream after each of which the store is counted."""
+
+AGES: Final = (1, 2, 5, 10, 20, 50, 100)
+"""Ages up to which the injections are counted, in percent of the stream."""
 
 
 @attrs.frozen(kw_only=True)
@@ -32,19 +43,25 @@ class Ages:
     """Ages of memories when they were injected, as fractions of the stream (Fig. 7).
 
     An age is what passed of the stream since the memory was admitted; percentiles are interpolated.
+    ``counts`` are the injections by age, each class at most as old as `AGES` says.
     """
 
     median: float
     p5: float
     p95: float
+    counts: tuple[int, ...]
 
 
 @attrs.frozen(kw_only=True)
 class Growth:
-    """The store when ``tasks`` were done: its size, and the share injected by then (Fig. 3)."""
+    """The store when ``tasks`` were done (Fig. 3): its size, by state too, and the share used.
+
+    ``states`` are in the order of `STATES`; used is what was injected by then.
+    """
 
     tasks: int
     memories: int
+    states: tuple[int, ...]
     used: float | None
 
 
@@ -61,9 +78,11 @@ class Analyses:
         used: share of the store injected at least once.
         top_tenth: share of the injections that the most used tenth of the store got, rounded up
             to whole memories (Fig. 6).
+        concentration: the share of the injections that so many of the most used memories got, from
+            none to all of them (Fig. 6, the curve); empty without an injection.
         ages: ages at injection, None without one.
         depths: memories by how often their body was revised, those never left out (Fig. 8).
-        growth: the store at each tenth of the stream that was reached.
+        growth: the store after each fiftieth of the stream that was reached.
     """
 
     memories: int
@@ -73,6 +92,7 @@ class Analyses:
     revised_in_injections: float | None
     used: float | None
     top_tenth: float | None
+    concentration: tuple[tuple[int, float], ...]
     ages: Ages | None
     depths: Mapping[int, int]
     growth: tuple[Growth, ...]
@@ -112,26 +132,25 @@ def analyse(events: Iterable[Recorded]) -> Analyses:
             case ev.MemorySupplied() as event:
                 injected[event.memory] += 1
                 ages.append(index - admitted[event.memory])
-            case ev.TaskCompleted() as event if _ends_tenth(event.index, stream):
-                used = _share(len(injected), len(states))
-                growth.append(Growth(tasks=event.index, memories=len(states), used=used))
+            case ev.TaskCompleted() as event if _ends_part(event.index, stream):
+                growth.append(_grown(event.index, states, len(injected)))
             case _:
                 pass
     size, injections = len(states), injected.total()
     depths = Counter(depth for depth in revisions.values() if depth)
-    most = sorted(injected.values(), reverse=True)[: ceil(size / 10)]
+    most = sorted(injected.values(), reverse=True)
     of_revised = sum(injected[name] for name, depth in revisions.items() if depth)
     return Analyses(
         memories=size,
         states={
-            state: _share(sum(each == state for each in states.values()), size)
-            for state in get_args(ev.State)
+            state: _share(sum(each == state for each in states.values()), size) for state in STATES
         },
         revised=_share(depths.total(), size),
         injections=injections,
         revised_in_injections=_share(of_revised, injections),
         used=_share(len(injected), size),
-        top_tenth=_share(sum(most), injections),
+        top_tenth=_share(sum(most[: ceil(size / 10)]), injections),
+        concentration=_concentration(most, size),
         ages=_ages(ages, stream),
         depths=dict(sorted(depths.items())),
         growth=tuple(growth),
@@ -142,9 +161,30 @@ def _share(part: int, whole: int) -> float | None:
     return round(part / whole, _DECIMALS) if whole else None
 
 
-def _ends_tenth(index: int, stream: int) -> bool:
-    """Whether a tenth of the stream ends with this task; of a short stream every task does."""
-    return index * 10 // stream > (index - 1) * 10 // stream
+def _grown(tasks: int, states: Mapping[str, str], injected: int) -> Growth:
+    counts = Counter(states.values())
+    return Growth(
+        tasks=tasks,
+        memories=len(states),
+        states=tuple(counts[state] for state in STATES),
+        used=_share(injected, len(states)),
+    )
+
+
+def _concentration(most: Sequence[int], size: int) -> tuple[tuple[int, float], ...]:
+    """The curve of Fig. 6 from the injections of the memories that had any, most of all first."""
+    if not most:
+        return ()
+    got = [0, *accumulate(most)]
+    places = sorted({size * part // _CURVE for part in range(_CURVE + 1)})
+    return tuple(
+        (place, round(got[min(place, len(most))] / got[-1], _DECIMALS)) for place in places
+    )
+
+
+def _ends_part(index: int, stream: int) -> bool:
+    """Whether a part of the stream ends with this task; of a short stream one does every time."""
+    return index * _PARTS // stream > (index - 1) * _PARTS // stream
 
 
 def _ages(ages: Sequence[int], stream: int) -> Ages | None:
@@ -159,4 +199,10 @@ def _ages(ages: Sequence[int], stream: int) -> Ages | None:
         value = ordered[low] + (ordered[high] - ordered[low]) * rest / 100
         return round(value / stream, _DECIMALS)
 
-    return Ages(median=percentile(50), p5=percentile(5), p95=percentile(95))
+    bounds = [bisect_right(ordered, percent * stream / 100) for percent in AGES]
+    return Ages(
+        median=percentile(50),
+        p5=percentile(5),
+        p95=percentile(95),
+        counts=tuple(after - before for before, after in pairwise([0, *bounds])),
+    )

@@ -19,7 +19,7 @@ from ..eventlog.log import EventLog
 _DECIDING: Final = tuple(
     name
     for name, kind in EVENT_TYPES.items()
-    if any(field.name == "fallback" for field in attrs.fields(kind))
+    if "fallback" in kind.__annotations__
 )
 """The events that say what a model decided, and whether its answers were unusable."""
 

@@ -116,16 +116,38 @@ def test_the_most_used_tenth_is_rounded_up_to_whole_memories() -> None:
 def test_ages_are_fractions_of_the_whole_stream() -> None:
     events = [started(20), admitted("m1", 1), admitted("m2", 10)]
     events += [supplied("m1", 2), supplied("m1", 5), supplied("m2", 12)]
-    assert analyse(events).ages == Ages(median=0.1, p5=0.055, p95=0.19)
+    counts = (0, 0, 1, 1, 1, 0, 0)
+    assert analyse(events).ages == Ages(median=0.1, p5=0.055, p95=0.19, counts=counts)
 
 
-def test_growth_is_told_at_each_tenth_of_the_stream_that_was_reached() -> None:
-    events = [started(20), admitted("m1", 1), completed(1), supplied("m1", 2), completed(2)]
-    events += [admitted("m2", 3), completed(3), completed(4)]
+def test_an_injection_in_the_task_after_admission_is_of_the_youngest_of_a_long_stream() -> None:
+    ages = analyse([started(700), admitted("m1", 1), supplied("m1", 8), supplied("m1", 9)]).ages
+    assert ages is not None
+    assert ages.counts == (1, 1, 0, 0, 0, 0, 0)
+
+
+def test_growth_is_told_after_each_part_of_the_stream_that_was_reached() -> None:
+    events = [started(100), admitted("m1", 1), completed(1), supplied("m1", 2), completed(2)]
+    events += [admitted("m2", 3), changed("m1", 3, "inactive"), completed(3), completed(4)]
     assert analyse(events).growth == (
-        Growth(tasks=2, memories=1, used=1.0),
-        Growth(tasks=4, memories=2, used=0.5),
+        Growth(tasks=2, memories=1, states=(1, 0, 0), used=1.0),
+        Growth(tasks=4, memories=2, states=(1, 0, 1), used=0.5),
     )
+
+
+def test_concentration_runs_from_nothing_to_all_injections_most_used_memories_first() -> None:
+    three = [admitted(f"m{n}", 1) for n in range(1, 4)]
+    uses = [supplied(name, 2) for name in ("m3", "m3", "m3", "m1")]
+    found = analyse([started(9), *three, *uses])
+    assert found.concentration == ((0, 0.0), (1, 0.75), (2, 1.0), (3, 1.0))
+    assert analyse([started(9), *three]).concentration == ()
+
+
+def test_the_concentration_of_a_large_store_is_told_at_some_places() -> None:
+    many = [admitted(f"m{n}", 1) for n in range(1, 201)]
+    found = analyse([started(9), *many, *(supplied(f"m{n}", 2) for n in range(1, 201))])
+    assert len(found.concentration) == 51
+    assert all(share == pytest.approx(place / 200) for place, share in found.concentration)
 
 
 def test_a_log_is_analysed_from_the_events_that_count_alone() -> None:
