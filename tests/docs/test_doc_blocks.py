@@ -74,7 +74,7 @@ def test_a_session_is_read_as_commands_with_what_they_print() -> None:
 def test_what_is_written_anew_is_cut_where_it_was_cut() -> None:
     real = ["one", "two, and quite long", "three", "four", "five"]
     assert shown_anew(("old one", "…", "old five"), real) == ("one", "…", "five")
-    assert shown_anew(("one", "two, …", "3", "four", "five"), real)[1] == "two, …"
+    assert shown_anew(("one", "two, …", "3", "four", "five"), real)[1] == "two,…"
     assert shown_anew(("x", "…", "three", "…", "five"), real) == ("one", "…", "three", "…", "five")
     assert shown_anew(("x", "y"), real) == tuple(real)
     for shown in [("old one", "…", "old five"), ("x", "…", "three", "…", "five")]:

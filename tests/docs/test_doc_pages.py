@@ -33,7 +33,8 @@ CITED = sorted(
 
 def rows(page: Path, heading: str) -> list[list[str]]:
     """The cells of the first table under a heading, without its head."""
-    part = page.read_text("utf-8").split(f"\n{heading}\n")[1].split("\n## ")[0]
+    text = "\n" + page.read_text("utf-8")
+    part = text.split(f"\n{heading}\n")[1].split("\n## ")[0]
     table = [line for line in part.splitlines() if line.startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
@@ -124,7 +125,7 @@ def resolve(dotted: str) -> tuple[object, object]:
 
 def commands_in(page: Path) -> list[str]:
     """What follows ``discernmem`` wherever a page names a command."""
-    found = [text for text in inline(page) if text.startswith("discernmem ")]
+    found = [text for text in inline(page) if re.match("discernmem [a-z]", text)]
     for block in blocks(page):
         if block.language == "console":
             found += [s.command for s in steps(block.text) if s.command.startswith("discernmem ")]
