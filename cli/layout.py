@@ -69,7 +69,7 @@ class Screen:
         text = shown(span.text)
         if not self.colour and span.style in _MARKS:
             text = text.join(_MARKS[span.style])
-        return Span(text, span.style)
+        return span if text is span.text else Span(text, span.style)
 
     def _painted(self, span: Span) -> str:
         style = _STYLES[span.style]
