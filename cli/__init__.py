@@ -1,6 +1,17 @@
 """The command line: parse, call, print. A command imports the heavy modules it needs itself."""
 
-from . import asking, branching, checking, gateway, indexing, recording, sweeping, trusting, trying
+from . import (
+    asking,
+    branching,
+    checking,
+    gateway,
+    indexing,
+    recording,
+    serving,
+    sweeping,
+    trusting,
+    trying,
+)
 from .app import cli, main
 
 __all__ = [
@@ -12,6 +23,7 @@ __all__ = [
     "indexing",
     "main",
     "recording",
+    "serving",
     "sweeping",
     "trusting",
     "trying",

@@ -1,0 +1,1 @@
+"""A site over a log that may still grow: Datasette with pages for memories, tasks and events."""
