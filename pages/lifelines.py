@@ -31,9 +31,12 @@ _EACH: Final = 50
 _PHONE: Final = 340
 """Pixels there are at least, by which it is decided whether a text has room."""
 
+_WIDEST: Final = 18
+"""Units along the stream that a bar is wide at most."""
+
 _LETTER: Final = 7
 _TOP, _BAND = 18, 24
-_ROW, _BAR = 28, 13
+_ROW, _BAR = 32, 13
 _HEIGHTS: Final[dict[ev.State, int]] = {"active": 24, "provisional": 14, "inactive": 5}
 
 
@@ -178,29 +181,29 @@ def _drawn(
 ) -> Iterator[Markup]:
     """A row with its name above its bars; with ``link`` each bar has its words and its link."""
     bins = min(line.tasks, _BINS)
-    width = _SPAN / bins
+    width = min(_SPAN / bins * 0.8, _WIDEST)
     most = max(len(bar.marks) for bar in bars)
     total = sum(len(bar.marks) for bar in bars)
     shapes = []
     for bar in bars:
         height = max(round(_BAR * len(bar.marks) / most), 3)
-        x = bar.place * width
+        x = (bar.place + 0.5) * _SPAN / bins - width / 2
         if link is None:
-            shapes.append(f"M{x:.0f} {_BAR - height}h{width * 0.8:.0f}v{height}H{x:.0f}z")
+            shapes.append(f"M{x:.0f} {_BAR - height}h{width:.0f}v{height}H{x:.0f}z")
             continue
         rect = Markup(
-            '<rect fill="currentColor" x="{:.1f}" y="{}" width="{:.1f}" height="{}">'
+            '<rect class="{}" fill="currentColor" x="{:.1f}" y="{}" width="{:.1f}" height="{}">'
             "<title>{}</title></rect>"
-        ).format(x, _BAR - height, width * 0.8, height, _told(bar))
+        ).format(row.colour, x, _BAR - height, width, height, _told(bar))
         to = link("event", bar.marks[0].position)
         shapes.append(Markup('<a href="{}">{}</a>').format(to, rect) if to else rect)
     content = (
-        Markup('<path fill="currentColor" d="{}"/>').format("".join(shapes))
+        Markup('<path class="{}" fill="currentColor" d="{}"/>').format(row.colour, "".join(shapes))
         if link is None
         else Markup("").join(shapes)
     )
     yield _text(0, y + 11, f"{row.name} {total}", "start")
-    yield Markup('<g class="{}">{}</g>').format(row.colour, _stretched(content, y + 14, _BAR))
+    yield _stretched(content, y + 15, _BAR)
 
 
 def _told(bar: _Bar) -> str:

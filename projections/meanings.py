@@ -39,16 +39,17 @@ def meaning(rule: ev.LifecycleRule, method: Mapping[str, Any]) -> str:
 
 
 def bar(kind: ev.RepairKind, method: Mapping[str, Any]) -> str:
-    """What a candidate of a repair has to pass (Eq. 9, 10, 16)."""
+    """What a candidate of a repair has to pass (Eq. 9, 10, 16), in sentences."""
     if "repair-validation" in method.get("without", ()):
-        return "this run tries no candidate: the first edit that can be made is committed"
-    tolerance = "{epsilon:g}".format_map(method)
+        return "This run tries no candidate: the first edit that can be made is committed."
     if kind == "calibration":
         return (
-            f"on every calibration task at most {tolerance} below the rule as it was and below no "
-            "memory; the first candidate that passes is committed"
-        )
+            "A candidate passes if it scores, on every calibration task, at most {epsilon:g} less "
+            "than the rule as it was and than no memory. The first that passes is committed."
+        ).format_map(method)
     return (
-        f"on every task at most {tolerance} below the rule as it was and below no memory, and no "
-        "more tasks scored 0 than before; the best candidate that passes is committed"
-    )
+        "A candidate passes if it scores, on every task, at most {epsilon:g} less than the rule as "
+        "it was and than no memory, and scores 0 on no more tasks than the rule as it was; one "
+        "that does not improve the trigger must cite diagnosed steps and say what it corrects. "
+        "The best that passes is committed."
+    ).format_map(method)
