@@ -14,6 +14,7 @@ from pathlib import Path
 from generating.commands import commands
 from generating.configuration import configuration
 from generating.events import events
+from generating.rules import rules
 from generating.surroundings import environment, exit_statuses
 from generating.views import views
 from generating.words import Meanings
@@ -32,6 +33,7 @@ def reference() -> dict[str, str]:
         "environment.md": environment(meanings),
         "events.md": events(meanings),
         "exit-statuses.md": exit_statuses(meanings),
+        "rules.md": rules(),
         "views.md": views(meanings),
     }
     meanings.require_complete()
