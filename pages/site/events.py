@@ -6,7 +6,7 @@ from ...eventlog import events as ev
 from ...eventlog.errors import BadInput, LogError
 from .graph import around, draw
 from .readable import fields
-from .visiting import Answer, NotHere, Plain, Visit, event_at
+from .visiting import Answer, NotHere, Plain, Redirect, Visit, event_at
 
 
 def event(visit: Visit, position: str) -> Answer:
@@ -29,6 +29,14 @@ def event(visit: Visit, position: str) -> Answer:
             "next": recorded.position + 1 if recorded.position < visit.head.position else 0,
         },
     )
+
+
+def event_named(visit: Visit) -> Redirect:
+    """The page of the event with an id."""
+    found = visit.log.by_id(visit.text("id"))
+    if found is None:
+        raise NotHere("No event of that id: this log has none.")
+    return Redirect(visit.link("event", found.position))
 
 
 def contents(visit: Visit, sha256: str) -> Plain:

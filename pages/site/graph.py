@@ -136,7 +136,7 @@ def draw(found: Around, link: Links) -> Markup:
             parts.append(_node(each, columns[side], y, link))
     parts.append(_node(found.event, columns[1], middle, link, here=True))
     return Markup(
-        '<svg class="graph" role="img" viewBox="0 0 {width} {height}" '
+        '<svg class="graph" role="group" viewBox="0 0 {width} {height}" '
         'aria-labelledby="graph-title graph-desc"><title id="graph-title">Causes and consequences '
         'of event {position}</title><desc id="graph-desc">{causes} on the left lead to it, '
         "{effects} on the right follow from it; the lists below name them all.</desc>{parts}</svg>"

@@ -82,14 +82,18 @@ def render_cell(value: Any, column: str, database: str, datasette: Any) -> Marku
     if _SERVED.find(datasette, database) is None:
         return None
     link = _links(datasette, database)
-    if column in ("memory", "id") and isinstance(value, str) and _MEMORY.fullmatch(value):
-        return _anchor(link("memory", value), value)
-    if column == "task_index" and isinstance(value, int):
-        return _anchor(link("task", value), value)
-    if column in ("task", "trigger_task", "source_task") and isinstance(value, str) and value:
-        return _anchor(link.page("task", id=value), value)
-    if _POSITION.fullmatch(column) and isinstance(value, int):
-        return _anchor(link("event", value), value)
+    if isinstance(value, int):
+        if column in ("task_index", "admitted_at_task"):
+            return _anchor(link("task", value), value)
+        if _POSITION.fullmatch(column):
+            return _anchor(link("event", value), value)
+    if isinstance(value, str) and value:
+        if column in ("memory", "id") and _MEMORY.fullmatch(value):
+            return _anchor(link("memory", value), value)
+        if column in ("task", "trigger_task", "source_task"):
+            return _anchor(link.page("task", id=value), value)
+        if column in ("event_id", "causation_id"):
+            return _anchor(link.page("event", id=value), value)
     return None
 
 

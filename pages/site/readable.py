@@ -22,9 +22,10 @@ _TASKS: Final = frozenset(
     {"task", "tasks", "trigger", "retention", "related", "calibration", "skipped", "source_task",
      "rejected_by"}
 )  # fmt: skip
-_EVENTS: Final = frozenset(
-    {"evidence", "execution", "execution_with", "execution_without", "source_execution"}
+_REQUESTS: Final = frozenset(
+    {"execution", "execution_with", "execution_without", "source_execution"}
 )
+"""Fields that name an execution by its request, which is asked once and has one answer."""
 
 
 @attrs.frozen(kw_only=True)
@@ -99,12 +100,16 @@ class _Reader:
             return Field(name=name, text=value, to=self.link("memory", value))
         if key in _TASKS and value:
             return Field(name=name, text=value, to=self.link.page("task", id=value))
-        if key in _EVENTS and value in self.events:
-            event = self.events[value]
+        event = self.events.get(value)
+        if key in _REQUESTS and value:
+            event = self.log.find(f"request:{value}")
+        if event is not None:
             return Field(
-                name=name, text=f"event {event.position}", to=self.link("event", event.position),
+                name=name,
+                text=f"event {event.position}",
+                to=self.link("event", event.position),
                 says=event.type,
-            )  # fmt: skip
+            )
         return Field(name=name, text=value or "empty")
 
     def _content(self, name: str, sha256: str) -> Field:

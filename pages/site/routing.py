@@ -25,6 +25,7 @@ _VIEWS: Final[Mapping[str, View]] = {
     "tasks": tasks.tasks,
     "task": tasks.task_named,
     f"tasks/{_NUMBER}": tasks.task,
+    "event": events.event_named,
     f"events/{_NUMBER}": events.event,
     f"executions/{_NUMBER}": executions.execution,
     f"effects/{_NUMBER}": executions.effect,

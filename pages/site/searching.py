@@ -49,12 +49,13 @@ def search(visit: Visit) -> Answer:
 
 def in_words(catalogue: Catalogue, asked: str) -> str:
     """What the index can be asked for: as it was typed, or the words in it if that is no query."""
+    asked = asked.replace("\0", " ").strip()
     if not asked:
         return ""
     try:
         catalogue.rows("select 1 from words where words match :words limit 1", {"words": asked})
     except sqlite3.Error:
-        doubled = (word.replace('"', '""') for word in asked.replace("\0", " ").split())
+        doubled = (word.replace('"', '""') for word in asked.split())
         return " ".join(f'"{word}"' for word in doubled)
     return asked
 

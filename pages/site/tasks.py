@@ -86,7 +86,7 @@ def task(visit: Visit, name: str) -> Answer:
     (row,) = summarise(events)
     started = next(fact(each, ev.TaskStarted) for each in events if each.type == "TaskStarted")
     scored = next((fact(each, ev.TaskScored) for each in events if each.type == "TaskScored"), None)
-    execution = log.by_id(scored.event.execution) if scored else None
+    execution = log.find(f"request:{scored.event.execution}") if scored else None
     pages = Pages.asked(visit, len(events), _EVENTS, "events")
     return Answer(
         "task",
@@ -149,7 +149,7 @@ def _runs(
     for each in made:
         yield Run(
             execution=each,
-            scored=scored is not None and scored.event.execution == each.event_id,
+            scored=scored is not None and scored.event.execution == each.event.request,
             index=visit.catalogue.tasks.get(each.event.task, 0),
         )
 
