@@ -129,7 +129,7 @@ def stage(folder: Path) -> Iterator[Stage]:
     """A stage in a new folder with the recorded example at ``demo/example.db``."""
     (folder / "demo").mkdir(parents=True)
     open_recorded(folder / "demo")
-    with Endpoint(_answer) as server:
+    with Endpoint(answer) as server:
         yield Stage(folder, server.url.removesuffix("/v1"))
 
 
@@ -153,7 +153,8 @@ def rewrite(page: Path, folder: Path) -> list[str]:
     return troubles
 
 
-def _answer(body: dict[str, Any]) -> Response:
+def answer(body: dict[str, Any]) -> Response:
+    """What the model server of the pages says."""
     first = body["messages"][0]
     if first["role"] != "system" or first["content"] in SYSTEMS:
         return _DECIDE(body)

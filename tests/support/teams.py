@@ -14,8 +14,8 @@ SUPPORT = Path(__file__).parent
 ROOT = SUPPORT.parent.parent
 
 
-def seen(framework: str, folder: Path) -> dict[str, Any]:
-    """What the script of a framework prints, run in the framework's own environment."""
+def python_of(framework: str) -> Path:
+    """The interpreter of a framework's own environment."""
     variable = f"DISCERNMEM_{framework.upper()}_VENV"
     venv = Path(os.environ.get(variable) or ROOT / ".venv" / "frameworks" / framework)
     python = venv / "bin" / "python"
@@ -24,8 +24,13 @@ def seen(framework: str, folder: Path) -> dict[str, Any]:
             f"{framework} has no environment: `make test` makes it, or name one in {variable}",
             pytrace=False,
         )
+    return python
+
+
+def seen(framework: str, folder: Path) -> dict[str, Any]:
+    """What the script of a framework prints, run in the framework's own environment."""
     done = subprocess.run(
-        [python, SUPPORT.parent / "frameworks" / f"{framework}_lab.py", folder],
+        [python_of(framework), SUPPORT.parent / "frameworks" / f"{framework}_lab.py", folder],
         env={**os.environ, "PYTHONPATH": str(SUPPORT)},
         cwd=folder,
         capture_output=True,
