@@ -281,7 +281,7 @@ def bars(title: str, desc: str, rows: Sequence[tuple[str, float, str]], high: fl
     """Lying bars: what each is, its value, and what is written on it (Fig. 3)."""
     x = Scale(0, high or 1, 0, WIDTH)
     y = 4.0
-    parts = []
+    parts: list[Markup] = []
     for name, value, says in rows:
         parts += _named(name, says, y)
         y += LINE + 2

@@ -7,7 +7,6 @@ without memory, and of every task where nothing was supplied to begin with.
 from __future__ import annotations
 
 from collections.abc import Sequence
-from itertools import accumulate
 from typing import Any, Final
 
 import attrs
@@ -45,11 +44,15 @@ class Interval:
 
 @attrs.frozen(kw_only=True)
 class RunningMean:
-    """Means over the first tasks of a stream, the last of them ``index``."""
+    """Means over the first tasks of a stream, the last of them ``index``.
+
+    ``without`` and ``gain`` are as in `Scores`, None where no score with no memory is known.
+    """
 
     index: int
     mean: Interval
-    without: Interval
+    without: Interval | None
+    gain: Interval | None
 
 
 @attrs.frozen(kw_only=True)
@@ -123,15 +126,14 @@ def score_rows(log: EventLog) -> tuple[ScoreRow, ...]:
 
 def scores_of(rows: Sequence[ScoreRow]) -> Scores:
     """The scores of a run in short."""
-    known = known_pairs(rows)
-    both = bootstrap([[score, without, score - without] for score, without in known])
-    original, without, gain = both or (None, None, None)
+    known = [_compared(row) for row in rows if row.without is not None]
+    original, without, gain = bootstrap(known) or (None, None, None)
     all_known = len(known) == len(rows)
     return Scores(
         tasks=len(rows),
         known=len(known),
-        helped=sum(score > none for score, none in known),
-        hurt=sum(score < none for score, none in known),
+        helped=sum(difference > 0 for *_, difference in known),
+        hurt=sum(difference < 0 for *_, difference in known),
         mean=original if all_known else bootstrap([[row.score] for row in rows])[0],
         original=original,
         without=without,
@@ -151,28 +153,29 @@ def paired(rows: Sequence[ScoreRow], others: Sequence[ScoreRow]) -> Paired:
     )
 
 
-def known_pairs(rows: Sequence[ScoreRow]) -> list[tuple[float, float]]:
-    """The original score and that with no memory, of the tasks where both are known."""
-    return [(row.score, row.without) for row in rows if row.without is not None]
+def running(rows: Sequence[ScoreRow], points: int = 40) -> tuple[RunningMean, ...]:
+    """Means over the first tasks, told at so many places along the stream at most.
 
-
-def running_means(values: Sequence[float]) -> list[float]:
-    """The mean of the first value, of the first two, and so on."""
-    return [
-        round(total / count, _DECIMALS) for count, total in enumerate(accumulate(values), start=1)
-    ]
-
-
-def running_intervals(rows: Sequence[ScoreRow], points: int) -> tuple[RunningMean, ...]:
-    """Means with intervals over the first tasks with both scores, at most at so many places."""
-    known = [row for row in rows if row.without is not None]
-    pairs = known_pairs(rows)
-    places = sorted({len(known) * part // points for part in range(1, points + 1)} - {0})
+    They are over the tasks whose score with no memory is known, or over all where it never is.
+    """
+    chosen = [row for row in rows if row.without is not None] or list(rows)
+    values = [_compared(row) for row in chosen]
+    places = sorted({len(chosen) * part // points for part in range(1, points + 1)} - {0})
     found = []
     for place in places:
-        mean, without = bootstrap(pairs[:place])
-        found.append(RunningMean(index=known[place - 1].index, mean=mean, without=without))
+        mean, *others = bootstrap(values[:place])
+        without, gain = others or (None, None)
+        found.append(
+            RunningMean(index=chosen[place - 1].index, mean=mean, without=without, gain=gain)
+        )
     return tuple(found)
+
+
+def _compared(row: ScoreRow) -> tuple[float, ...]:
+    """A score; that with no memory and the difference too, if it is known."""
+    if row.without is None:
+        return (row.score,)
+    return (row.score, row.without, row.score - row.without)
 
 
 def bootstrap(rows: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
