@@ -22,7 +22,7 @@ Link = Callable[[str, object], str]
 _SPAN: Final = 1000
 """Units along the stream, however wide it is drawn."""
 
-_BINS: Final = 100
+_BINS: Final = 80
 """Places along the stream where marks are gathered, so that thousands make a small picture."""
 
 _EACH: Final = 50
@@ -50,7 +50,7 @@ class _Row:
 
 
 _ROWS: Final = (
-    _Row("supplied", "active", lambda mark: mark.kind == "supplied"),
+    _Row("supplied", "fill-accent", lambda mark: mark.kind == "supplied"),
     _Row("positive effect", "positive", lambda mark: mark.sign == "positive"),
     _Row("neutral effect", "neutral", lambda mark: mark.sign == "neutral"),
     _Row("negative effect", "negative", lambda mark: mark.sign == "negative"),
