@@ -1,18 +1,25 @@
 """The command itself: its errors, its group, and what several commands take.
 
-Exit status: 0 done, 1 a check failed, 2 bad input, 3 infrastructure.
+Exit status: 0 done, 1 a check failed, 2 bad input, 3 infrastructure, 128 and the number of the
+signal that ended it: 130 for Ctrl-C, 143 for SIGTERM.
 """
 
 from __future__ import annotations
 
 import io
+import os
 import sys
+import traceback
 from collections.abc import Sequence
 from pathlib import Path
+from typing import Final
 
 import click
 
 from ..eventlog.errors import DiscernmemError
+from .printing import shown
+from .progress import Going
+from .stopping import Stopped, signals_to
 
 NEW_LOG = click.argument("log", type=click.Path(path_type=Path))
 LOG = click.argument(
@@ -22,6 +29,9 @@ UNTIL = click.option("--until", type=click.IntRange(min=0), help="Stop after thi
 STATES = click.option(
     "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."
 )
+TRACEBACK: Final = "DISCERNMEM_TRACEBACK"
+"""The variable that, if it is set, shows how an error came about, before its one line."""
+
 JSON = click.option("--json", "as_json", is_flag=True, help="Print JSON.")
 
 
@@ -30,20 +40,41 @@ def main(arguments: Sequence[str] | None = None) -> None:
     for stream in (sys.stdout, sys.stderr):
         if isinstance(stream, io.TextIOWrapper):
             stream.reconfigure(errors="backslashreplace")
-    try:
-        cli.main(args=arguments, prog_name="discernmem", standalone_mode=False)
-    except click.ClickException as error:
-        sys.exit(_complain(error.format_message(), 2))
-    except DiscernmemError as error:
-        sys.exit(_complain(str(error), error.exit_status))
-    except click.Abort:
-        sys.exit(_complain("interrupted; `discernmem resume` goes on with a run", 130))
-    except OSError as error:
-        sys.exit(_complain(f"{error.filename or 'the system'}: {error.strerror}", 3))
+    going = Going()
+    with signals_to(going.stop):
+        try:
+            cli.main(args=arguments, prog_name="discernmem", standalone_mode=False, obj=going)
+        except click.ClickException as error:
+            sys.exit(_complain(going, error.format_message(), 2))
+        except DiscernmemError as error:
+            sys.exit(_complain(going, str(error), error.exit_status, error))
+        except Stopped as stopped:
+            message = f"interrupted; {going.remedy()}"
+            sys.exit(_complain(going, message, stopped.exit_status, event="interrupted"))
+        except click.Abort:
+            message = f"interrupted; {going.remedy()}"
+            sys.exit(_complain(going, message, 130, event="interrupted"))
+        except OSError as error:
+            message = f"{error.filename or 'the system'}: {error.strerror}"
+            sys.exit(_complain(going, message, 3, error))
 
 
-def _complain(message: str, status: int) -> int:
-    click.echo(f"discernmem: {' '.join(message.split())}", err=True)
+def _complain(
+    going: Going,
+    message: str,
+    status: int,
+    error: Exception | None = None,
+    *,
+    event: str = "failed",
+) -> int:
+    """Say in one line why it ended, to whom it is for."""
+    if error is not None and os.environ.get(TRACEBACK):
+        click.echo("".join(traceback.format_exception(error)), nl=False, err=True)
+    line = shown(" ".join(message.split()))
+    if going.log_json:
+        going.tell(event, message=line, exit_status=status)
+    else:
+        click.echo(f"discernmem: {line}", err=True)
     return status
 
 

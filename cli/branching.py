@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import getpass
 from collections.abc import Sequence
+from functools import partial
 from pathlib import Path
 from typing import Any, get_args
 
@@ -14,7 +15,8 @@ from ..eventlog.events import OverrideAction
 from .app import JSON, LOG, UNTIL, cli
 from .configuring import parse_pairs
 from .printing import json_text, print_comparison, print_summary, said
-from .recording import Progress
+from .progress import LOG_JSON, Watch, going
+from .recording import States, begin, goes_on, stopping
 
 
 @cli.command()
@@ -23,6 +25,7 @@ from .recording import Progress
 @click.option("--out", type=click.Path(path_type=Path), required=True, help="The new log.")
 @click.option("--set", "pairs", multiple=True, metavar="KEY=VALUE", help="A value to change.")
 @UNTIL
+@LOG_JSON
 def fork(log: Path, at: int, out: Path, pairs: Sequence[str], until: int | None) -> None:
     """Go on from a task of LOG under other settings, in a new log.
 
@@ -31,8 +34,10 @@ def fork(log: Path, at: int, out: Path, pairs: Sequence[str], until: int | None)
     from ..replayers.forking import Branch, fork
 
     branch = Branch(origin=log, at=at, changed=parse_pairs(pairs))
-    with Progress(None) as progress:
-        done = fork(branch, out, begin=progress.begin, until=until, each=progress.task_done)
+    going().remedy = partial(goes_on, out, ["resume", str(out), *stopping(until)])
+    with Watch() as watch:
+        done = fork(branch, out, begin=begin(watch, States(None), out), until=until, listener=watch)
+    watch.finished(log=str(out))
     print_summary(out)
     click.echo(
         f"forked from {log} after task {at}: {sum(done.served.values())} observations served from "

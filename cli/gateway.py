@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,7 +13,8 @@ from ..eventlog.errors import BadInput
 from .app import NEW_LOG, STATES, UNTIL, cli
 from .configuring import Configured, Given
 from .printing import print_summary
-from .recording import Progress, go_on
+from .progress import LOG_JSON, Watch, going
+from .recording import States, begin, go_on, goes_on, stopping
 
 if TYPE_CHECKING:
     from ..replayers.config import Config
@@ -31,6 +33,7 @@ if TYPE_CHECKING:
     show_default=True,
     help="0: any free one.",
 )
+@LOG_JSON
 def gateway(
     log: Path, port: int, dump_states: Path | None, until: int | None, given: Given
 ) -> None:
@@ -43,6 +46,7 @@ def gateway(
     from ..replayers.session import holds_run, require_free, start
     from ..replayers.world import open_world
 
+    again = ["gateway", str(log), "--port", str(port), *stopping(until, dump_states)]
     with ExitStack() as stack:
 
         def serve(world: World) -> World:
@@ -60,13 +64,16 @@ def gateway(
             return serve(open_world(recorded))
 
         if holds_run(log):
-            go_on(log, dump_states, until=until, open_=go_on_with)
+            go_on(log, again, dump_states, until=until, open_=go_on_with)
             return
         require_free(log)
-        world = serve(open_world(given.config()))
-        with Progress(dump_states) as progress:
-            progress.begin(world, 0)
-            start(log, world, until=until, each=progress.task_done)
+        going().remedy = partial(goes_on, log, again)
+        states = States(dump_states)
+        with Watch() as watch:
+            world = serve(open_world(given.config()))
+            begin(watch, states, log)(world, 0)
+            start(log, world, until=until, each=states.task_done, listener=watch)
+    watch.finished(log=str(log))
     print_summary(log)
 
 

@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import sys
-from contextlib import nullcontext
 from pathlib import Path
 
 import attrs
@@ -13,6 +11,7 @@ from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .configuring import parse_pairs
 from .printing import json_text
+from .progress import LOG_JSON, Counted
 
 
 @cli.command()
@@ -29,6 +28,7 @@ from .printing import json_text
 )
 @click.option("--embedder", help="Of vectors: wordllama (default) or a GGUF file.")
 @JSON
+@LOG_JSON
 def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_json: bool) -> None:
     """Index the passages of a file for benchmarks that look things up.
 
@@ -45,12 +45,18 @@ def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_
     out = out or Path(f"{passages}.index.db")
     spec = (embedder or "wordllama") if kind == "vectors" else ""
     opened = open_embedder(spec) if spec else None
-    # On standard error, so that --json stays JSON; and only where somebody watches.
-    watched = sys.stderr.isatty()
-    bar = click.progressbar(length=size(passages), label=passages.name, file=sys.stderr)
-    with bar if watched else nullcontext():
-        found = read_passages(passages, bar.update if watched else None)
+    with Counted({"passages": f"passages of {passages.name}"}, "bytes") as counted:
+        total, read = size(passages), 0
+
+        def told(more: int) -> None:
+            nonlocal read
+            read += more
+            counted.told("passages", read, total)
+
+        told(0)
+        found = read_passages(passages, told)
         about = build_index(found, out, embedder=opened, spec=spec)
+    counted.finished(index=str(out), passages=about.passages)
     if as_json:
         click.echo(json_text({"index": str(out), **attrs.asdict(about)}))
         return

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-import sys
+import shlex
+from collections.abc import Callable, Sequence
+from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -11,7 +13,8 @@ import click
 from ..eventlog.errors import BadInput
 from .app import LOG, NEW_LOG, STATES, UNTIL, cli
 from .configuring import Configured, Given
-from .printing import json_text, print_summary
+from .printing import json_text, print_summary, shown
+from .progress import LOG_JSON, Watch, going
 
 if TYPE_CHECKING:
     from ..replayers.benchmarks.base import Task
@@ -25,6 +28,7 @@ if TYPE_CHECKING:
 @STATES
 @UNTIL
 @click.option("--dry-run", is_flag=True, help="Say what would be done and what it can cost.")
+@LOG_JSON
 def run(
     log: Path, dump_states: Path | None, until: int | None, dry_run: bool, given: Given
 ) -> None:
@@ -33,7 +37,8 @@ def run(
     if dry_run:
         _print_plan(config)
     else:
-        record(log, config, dump_states, until)
+        again = ["resume", str(log), *stopping(until, dump_states)]
+        record(log, config, again, dump_states, until)
 
 
 @cli.command()
@@ -42,97 +47,146 @@ def run(
 @UNTIL
 @click.option("--origin", type=click.Path(path_type=Path), help="Where the log of a fork is now.")
 @click.option("--no-origin", is_flag=True, help="Go on with a fork without the log it is from.")
+@LOG_JSON
 def resume(
     log: Path, dump_states: Path | None, until: int | None, origin: Path | None, no_origin: bool
 ) -> None:
     """Go on with the run in LOG from wherever it stopped."""
     if origin is not None and no_origin:
         raise BadInput("--origin and --no-origin exclude each other; give one of them")
-    go_on(log, dump_states, until=until, origin=origin, alone=no_origin)
+    command = ["resume", str(log), *stopping(until, dump_states)]
+    command += [] if origin is None else ["--origin", str(origin)]
+    command += ["--no-origin"] if no_origin else []
+    go_on(log, command, dump_states, until=until, origin=origin, alone=no_origin)
 
 
 def record(
-    log: Path, config: Config, dump_states: Path | None = None, until: int | None = None
+    log: Path,
+    config: Config,
+    again: Sequence[str],
+    dump_states: Path | None = None,
+    until: int | None = None,
 ) -> None:
-    """Record a new run and print what it did."""
+    """Record a new run and print what it did; the command ``again`` goes on if it is stopped."""
     from ..replayers.session import require_free, start
     from ..replayers.world import open_world
 
     require_free(log)
-    world = open_world(config)
-    with Progress(dump_states) as progress:
-        progress.begin(world, 0)
-        start(log, world, until=until, each=progress.task_done)
+    going().remedy = partial(goes_on, log, again)
+    states = States(dump_states)
+    with Watch() as watch:
+        world = open_world(config)
+        begin(watch, states, log)(world, 0)
+        start(log, world, until=until, each=states.task_done, listener=watch)
+    watch.finished(log=str(log))
     print_summary(log)
 
 
-def go_on(log: Path, dump_states: Path | None = None, **options: Any) -> None:
-    """Resume a run and print what it did."""
+def go_on(log: Path, again: Sequence[str], dump_states: Path | None = None, **options: Any) -> None:
+    """Resume a run and print what it did; the command ``again`` goes on if it is stopped."""
     from ..replayers.session import resume
 
-    with Progress(dump_states) as progress:
-        resume(log, begin=progress.begin, each=progress.task_done, **options)
-        if not progress.begun:
-            click.echo(f"{log}: the run is finished already")
+    going().remedy = partial(goes_on, log, again)
+    states = States(dump_states)
+    with Watch() as watch:
+        resume(
+            log,
+            begin=begin(watch, states, log),
+            each=states.task_done,
+            listener=watch,
+            **options,
+        )
+    if not watch.facts:
+        click.echo(f"{log}: the run is finished already")
+    watch.finished(log=str(log))
     print_summary(log)
 
 
-class Progress:
-    """A bar on standard error while tasks are done, and the state files if they are wanted."""
+def stopping(until: int | None, dump_states: Path | None = None) -> list[str]:
+    """The options that say again how far a run goes, and where its states are written."""
+    wanted = [] if until is None else ["--until", str(until)]
+    return wanted if dump_states is None else [*wanted, "--dump-states", str(dump_states)]
 
-    def __init__(self, dump_states: Path | None) -> None:
-        self._folder = dump_states
-        self._bar: Any = None
 
-    def __enter__(self) -> Progress:
-        return self
+def goes_on(log: Path, command: Sequence[str]) -> str:
+    """Where the run in a log stands, and the command that goes on with it."""
+    from ..eventlog.log import EventLog
+    from ..projections.timeline import last_completed
+    from ..replayers.headers import header_of
+    from ..replayers.session import holds_run, is_finished
 
-    @property
-    def begun(self) -> bool:
-        """Whether there was anything to do."""
-        return self._bar is not None
+    if not holds_run(log):
+        return "nothing was recorded, run it again"
+    with EventLog.open(log) as opened:
+        position, tasks = opened.head().position, header_of(opened).tasks
+        if is_finished(opened):
+            return f"the run in {log} is finished, at event {position}"
+        return (
+            f"{log} ends at event {position}, {last_completed(opened)} of {tasks} tasks are done; "
+            f"`{shlex.join(('discernmem', *command))}` goes on"
+        )
 
-    def __exit__(self, *exc: Any) -> None:
-        if self._bar is not None:
-            self._bar.__exit__(*exc)
 
-    def begin(self, world: World, done: int) -> None:
-        """Say what is about to run, and draw the bar with ``done`` tasks behind it."""
+def begin(
+    watch: Watch, states: States, log: Path, *, quiet: bool = False
+) -> Callable[[World, int], None]:
+    """What is to be called with the world and the number of tasks done before a run goes on.
+
+    Says in a line what runs, unless standard output is to stay ``quiet``.
+    """
+
+    def called(world: World, done: int) -> None:
+        facts = world.model.card.facts
+        model = [str(facts[key]) for key in ("file", "model", "device") if key in facts]
+        embedder, theta = world.config.embedder.name, world.config.method.theta
+        states.begin(done)
+        watch.facts = {
+            "log": str(log),
+            "host": world.host.name,
+            "benchmark": world.benchmark.name,
+            "model": ", ".join(model),
+            "embedder": embedder,
+            "theta": theta,
+        }
+        if quiet:
+            return
+        click.echo(
+            f"{shown(world.host.name)} on {shown(world.benchmark.name)}, {len(world.tasks)} "
+            f"tasks; {shown(', '.join(model))}; embedder {embedder}, theta {theta:g}"
+        )
+
+    return called
+
+
+class States:
+    """The state files of a run, if they are wanted."""
+
+    def __init__(self, folder: Path | None) -> None:
+        self._folder = folder
+
+    def begin(self, done: int) -> None:
+        """Make the folder, and the state before the first task if that is to come."""
         from ..projections.state import State, serialise
 
-        if self._folder is not None:
-            try:
-                self._folder.mkdir(parents=True, exist_ok=True)
-            except OSError as error:
-                raise BadInput(
-                    f"--dump-states {self._folder}: {error.strerror}; name a folder"
-                ) from None
+        if self._folder is None:
+            return
+        try:
+            self._folder.mkdir(parents=True, exist_ok=True)
+        except OSError as error:
+            raise BadInput(
+                f"--dump-states {self._folder}: {error.strerror}; name a folder"
+            ) from None
         if done == 0:
-            self._dump(0, serialise(State()))
-        facts = world.model.card.facts
-        model = ", ".join(str(facts[key]) for key in ("file", "model", "device") if key in facts)
-        click.echo(
-            f"{world.host.name} on {world.benchmark.name}, {len(world.tasks)} tasks; {model}; "
-            f"embedder {world.config.embedder.name}, theta {world.config.method.theta:g}"
-        )
-        self._bar = click.progressbar(
-            length=len(world.tasks),
-            label="tasks",
-            file=sys.stderr,
-            show_pos=True,
-            item_show_func=str,
-        )
-        self._bar.__enter__()
-        self._bar.update(done)
+            self._dump(self._folder, 0, serialise(State()))
 
-    def task_done(self, index: int, task: Task, run: Run) -> None:
-        """Advance the bar and write the store as it is now."""
-        self._dump(index, run.serialiser.serialise(run.state))
-        self._bar.update(1, f"{task.id} scored {run.state.history[task.id].score:.2f}")
-
-    def _dump(self, index: int, store: bytes) -> None:
+    def task_done(self, index: int, task: Task, run: Run) -> None:  # noqa: ARG002
+        """Write the store as it is now."""
         if self._folder is not None:
-            (self._folder / f"state-{index:05d}.json").write_bytes(store + b"\n")
+            self._dump(self._folder, index, run.serialiser.serialise(run.state))
+
+    @staticmethod
+    def _dump(folder: Path, index: int, store: bytes) -> None:
+        (folder / f"state-{index:05d}.json").write_bytes(store + b"\n")
 
 
 def _print_plan(config: Config) -> None:

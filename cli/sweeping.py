@@ -13,7 +13,8 @@ from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .configuring import Configured, Given, parse_pairs
 from .printing import columns, json_text
-from .recording import Progress
+from .progress import LOG_JSON, Watch, going
+from .recording import States, begin
 
 if TYPE_CHECKING:
     from ..replayers.sweeping import Axis
@@ -36,6 +37,7 @@ _WORDS = {"ModelReplied": "replies", "PassagesFound": "searches", "TextEmbedded"
     help="A sweep of the paper.",
 )
 @JSON
+@LOG_JSON
 def sweep(
     folder: Path, vary: Sequence[str], preset: str | None, as_json: bool, given: Given
 ) -> None:
@@ -45,20 +47,32 @@ def sweep(
     """
     from ..replayers.sweeping import PRESETS, Sweep, plan
     from ..replayers.swept import rows
+    from .metering import Meter
 
     axes = [*map(_axis, vary), *([PRESETS[preset]] if preset else [])]
     if not axes:
         raise BadInput("sweep: give --vary or --preset, or record one run with `discernmem run`")
     planned = plan(given.table(), axes, given.source)
+    going().remedy = lambda: f"what is in {folder} is kept, run it again to go on"
+    meter = Meter(going().clock)
     with Sweep(folder, planned) as runs:
-        for number, each in enumerate(planned, start=1):
-            if as_json:
-                runs.go_on()
-                continue
-            click.echo(f"{number} of {len(planned)}: {each.name}")
-            with Progress(None) as progress:
-                if not runs.go_on(begin=progress.begin, each=progress.task_done):
-                    click.echo("is finished already")
+        for number, each in enumerate(planned):
+            if not as_json:
+                click.echo(f"{number + 1} of {len(planned)}: {each.name}")
+            going().tell("setting_started", number=number + 1, of=len(planned), name=each.name)
+            meter.before, meter.after = sum(runs.tasks[:number]), sum(runs.tasks[number + 1 :])
+            meter.tasks, meter.done, meter.begun = runs.tasks[number], 0, False
+            label = f"run {number + 1} of {len(planned)} {each.name}"
+            with Watch(label=label, meter=meter) as watch:
+                worked = runs.go_on(
+                    begin=begin(watch, States(None), each.log(folder), quiet=as_json),
+                    listener=watch,
+                )
+            if worked:
+                watch.finished(log=str(each.log(folder)))
+            elif not as_json:
+                click.echo("is finished already")
+    going().tell("sweep_finished", folder=str(folder), runs=len(planned))
     found = rows(folder, planned)
     click.echo(json_text([row.plain() for row in found]) if as_json else _table(found))
 

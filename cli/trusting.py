@@ -11,17 +11,31 @@ import click
 from ..eventlog.errors import BadInput, CheckFailed
 from .app import JSON, LOG, cli
 from .printing import json_text
+from .progress import LOG_JSON, Counted, Watch, going
+
+_STEPS = {
+    "file": "the file itself, by SQLite",
+    "blobs": "contents against their digests",
+    "events": "events against the chain and what they cite",
+    "links": "contents against the events that cite them",
+    "rules": "stores and the rules of the method",
+}
+"""What `verify` checks, in its order."""
 
 
 @cli.command()
 @LOG
 @click.option("--offline", is_flag=True, required=True, help="Without any model.")
 @JSON
+@LOG_JSON
 def replay(log: Path, offline: bool, as_json: bool) -> None:  # noqa: ARG001
     """Derive every conclusion of LOG again from its observations."""
     from ..replayers.offline import replay_offline
 
-    found = replay_offline(log)
+    with Watch(recording=False) as watch:
+        watch.facts = {"log": str(log)}
+        found = replay_offline(log, watch)
+    watch.finished(agreed=found.agreed, tasks=found.tasks, run_finished=found.finished)
     if as_json:
         click.echo(json_text(attrs.asdict(found)))
         return
@@ -39,11 +53,15 @@ def replay(log: Path, offline: bool, as_json: bool) -> None:  # noqa: ARG001
     help="A head or an export seen earlier, which LOG must continue.",
 )
 @JSON
+@LOG_JSON
 def verify(log: Path, against: Path | None, as_json: bool) -> None:
     """Check everything LOG holds: chain, blobs, references, stores and the rules of the method."""
     from ..replayers.verification import verify_run
 
-    report = verify_run(log, against)
+    with Counted(_STEPS, "rows") as counted:
+        report = verify_run(log, against, counted.told)
+    if report.ok:
+        counted.finished(events=report.checked)
     if as_json:
         click.echo(json_text(attrs.asdict(report)))
     else:
@@ -94,6 +112,7 @@ def import_log(file: Path, log: Path) -> None:
     from ..eventlog.exported import open_export
     from ..eventlog.importing import import_
 
+    going().remedy = lambda: "what was added is whole, run it again to add the rest"
     with open_export(file) as source:
         done = import_(source, log)
     click.echo(f"{done.added} events added to {log}, head {done.head.hash}")

@@ -8,6 +8,7 @@ import click
 
 from .app import cli
 from .printing import print_origin, print_summary, suggest
+from .progress import LOG_JSON
 from .recording import go_on, record
 
 
@@ -20,6 +21,7 @@ from .recording import go_on, record
     show_default=True,
     help="Where the logs go.",
 )
+@LOG_JSON
 def demo(recorded: bool, folder: Path) -> None:
     """Run two short streams on the bundled model, or open the recorded example."""
     from ..replayers.config import parse_config
@@ -33,15 +35,16 @@ def demo(recorded: bool, folder: Path) -> None:
         print_summary(log)
         suggest(log)
         return
+    again = ["demo", "--folder", str(folder)]
     for name, table in STREAMS.items():
         log = folder / f"{name}.db"
         if finished(log):
             click.echo(f"{log} is finished already; delete it to run again")
             print_summary(log)
         elif holds_run(log):
-            go_on(log)
+            go_on(log, again)
         else:
-            record(log, parse_config(table, f"demo {name}"))
+            record(log, parse_config(table, f"demo {name}"), again)
     suggest(folder / f"{next(iter(STREAMS))}.db")
 
 

@@ -37,6 +37,7 @@ HEAVY = {
     "llguidance",
     "numpy",
     "pddl",
+    "rich",
     "wordllama",
 }
 
@@ -478,21 +479,6 @@ def test_a_terminal_of_another_alphabet_gets_escapes_and_no_traceback(log: Path)
     )
     assert (done.returncode, done.stderr) == (0, "")
     assert "\\u2514\\u2500 " in done.stdout
-
-
-def test_an_interrupted_run_says_how_to_go_on(
-    log: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    def interrupt(*_: object, **__: object) -> None:
-        raise KeyboardInterrupt
-
-    monkeypatch.setattr(session, "resume", interrupt)
-    with pytest.raises(SystemExit) as stopped:
-        main(["resume", str(log)])
-    assert stopped.value.code == 130
-    assert capsys.readouterr().err.strip() == (
-        "discernmem: interrupted; `discernmem resume` goes on with a run"
-    )
 
 
 @pytest.mark.parametrize("status", [1, 3])
