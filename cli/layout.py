@@ -59,10 +59,17 @@ class Screen:
 
     def lines(self, *spans: Span, first: str = "", rest: str = "") -> Iterator[str]:
         """The lines that `put` prints."""
-        room = None if self.width is None else max(self.width - columns_of(first), NARROWEST)
-        for number, line in enumerate(_wrapped([self._marked(span) for span in spans], room)):
+        marked = [self._marked(span) for span in spans]
+        wrapped = [marked] if self.width is None else _wrapped(marked, *self._room(first, rest))
+        for number, line in enumerate(wrapped):
             hanging = self._painted(Span(rest if number else first, "quiet"))
             yield (hanging + "".join(map(self._painted, line))).rstrip()
+
+    def _room(self, *hanging: str) -> Iterator[int]:
+        """Columns that are left beside what hangs in front."""
+        assert self.width is not None
+        for text in hanging:
+            yield max(self.width - columns_of(text), NARROWEST)
 
     def _marked(self, span: Span) -> Span:
         """What a span shows; without colours a difference is put between marks."""
@@ -101,30 +108,30 @@ def _columns(letter: str) -> int:
     return 2 if east_asian_width(letter) in "WF" else 1
 
 
-def _wrapped(spans: Sequence[Span], room: int | None) -> Iterator[Sequence[Span]]:
-    """The spans on lines of at most ``room`` columns, broken at spaces or, if need be, in words."""
-    if room is None or sum(columns_of(span.text) for span in spans) <= room:
+def _wrapped(spans: Sequence[Span], room: int, later: int) -> Iterator[Sequence[Span]]:
+    """The spans on lines of at most ``room`` columns, ``later`` from the second on.
+
+    They are broken at spaces or, if need be, in words.
+    """
+    if sum(columns_of(span.text) for span in spans) <= room:
         yield spans
         return
     line: list[tuple[str, str]] = []
     used, space = 0, -1
     for letter, style in ((letter, span.style) for span in spans for letter in span.text):
         width = _columns(letter)
-        if used + width > room and letter == " ":
-            yield _joined(line)
-            line, used, space = [], 0, -1
-            continue
         if used + width > room and line:
-            end = space if space > 0 else len(line)
+            end = len(line) if letter == " " or space < 1 else space
             yield _joined(line[:end])
             line = line[end + 1 :]
-            used, space = sum(_columns(each) for each, _ in line), -1
-        if letter == " " and not line:
-            continue
-        if letter == " ":
+            used, space, room = sum(_columns(each) for each, _ in line), -1, later
+        if letter != " ":
+            line.append((letter, style))
+            used += width
+        elif line:
             space = len(line)
-        line.append((letter, style))
-        used += width
+            line.append((letter, style))
+            used += width
     yield _joined(line)
 
 

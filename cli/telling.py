@@ -129,20 +129,18 @@ class _Teller:
         )
 
     def _rests_on(self, node: Node, rail: str) -> None:
-        others = [
-            r
-            for r in node.evidence
-            if r.type != "ModelReplied" and r.event_id != node.recorded.causation_id
-        ]
-        effects = [r for r in others if r.type == "EffectRecorded"]
+        """What else a conclusion rests on; several effects together, with that which caused it."""
+        effects = [r for r in node.evidence if r.type == "EffectRecorded"]
         if len(effects) > 1:
-            first, rest = rail, rail + "  "
-            self._screen.put(*_effects(effects), first=first, rest=rest)
-        for recorded in others:
-            if recorded.type != "EffectRecorded" or len(effects) == 1:
-                said = (Span("rests on: ", "quiet"), Span(tell(recorded.event)))
-                self._line(said, recorded, rail, rail + "  ")
-                self._searches(recorded, rail + "  ")
+            self._screen.put(*_effects(effects), first=rail, rest=rail + "  ")
+        for recorded in node.evidence:
+            told = recorded.type == "EffectRecorded" and len(effects) > 1
+            causes = recorded.event_id == node.recorded.causation_id
+            if told or causes or recorded.type == "ModelReplied":
+                continue
+            said = (Span("rests on: ", "quiet"), Span(tell(recorded.event)))
+            self._line(said, recorded, rail, rail + "  ")
+            self._searches(recorded, rail + "  ")
 
     def _searches(self, execution: Recorded, rail: str) -> None:
         """What an execution searched for, where it is first told of."""
