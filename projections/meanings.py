@@ -10,8 +10,8 @@ from ..eventlog import events as ev
 _MEANINGS: Final[Mapping[ev.LifecycleRule, str]] = {
     "failed repair": (
         "it did harm by its own words, and no edit of it passed on the trigger, on up to {n1} "
-        "retention and up to {n2} related tasks, in up to {rounds} rounds of up to {candidates} "
-        "edits; this comes before every other rule"
+        "retention and up to {n2} related task(s), in up to {rounds} round(s) of up to "
+        "{candidates} edit(s); this comes before every other rule"
     ),
     "new version": (
         "its words were changed, so it starts again as provisional, with an empty record of effects"
@@ -33,14 +33,26 @@ _MEANINGS: Final[Mapping[ev.LifecycleRule, str]] = {
 }
 
 
+_UNTRIED: Final = (
+    "it did harm by its own words, and in up to {rounds} round(s) of up to {candidates} edit(s) "
+    "none could be made; this comes before every other rule"
+)
+
+
 def meaning(rule: ev.LifecycleRule, method: Mapping[str, Any]) -> str:
     """Why a lifecycle rule changes a state; ``method`` are the method's settings in force."""
-    return _MEANINGS[rule].format_map(method)
+    untried = rule == "failed repair" and not _tries(method)
+    return (_UNTRIED if untried else _MEANINGS[rule]).format_map(method)
+
+
+def _tries(method: Mapping[str, Any]) -> bool:
+    """Whether candidates are tried before one is committed."""
+    return "repair-validation" not in method.get("without", ())
 
 
 def bar(kind: ev.RepairKind, method: Mapping[str, Any]) -> str:
     """What a candidate of a repair has to pass (Eq. 9, 10, 16), in sentences."""
-    if "repair-validation" in method.get("without", ()):
+    if not _tries(method):
         return "This run tries no candidate: the first edit that can be made is committed."
     if kind == "calibration":
         return (

@@ -41,14 +41,6 @@ class Story:
     turns: tuple[Turn, ...]
     places: Mapping[str, int]
 
-    def turns_to(self, version: int) -> tuple[Turn, ...]:
-        """The turning points that a version of the body went through, its own making first."""
-        return tuple(
-            turn
-            for turn in self.turns
-            if (turn.revised.event.version if turn.revised else turn.version) == version
-        )
-
 
 def story(log: EventLog, name: str) -> Story:
     """The story of a memory up to the end of the log.

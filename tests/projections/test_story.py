@@ -2,13 +2,16 @@
 
 from __future__ import annotations
 
+import contextlib
 from collections.abc import Iterator
 
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 from lively import quick_folder, record
-from turned import RULE, stepped_into, told
+from scenario import play
+from scripted import BagEmbedder
+from turned import RULE, SCENARIOS, stepped_into, told
 
 from discernmem.decisions import lifecycle
 from discernmem.eventlog import EventLog
@@ -21,6 +24,9 @@ from discernmem.projections.state import fold
 from discernmem.projections.story import Story, story, task_indexes
 from discernmem.projections.turning import Turn
 from discernmem.projections.uses import Use
+from discernmem.replayers.config import Config
+from discernmem.replayers.forking import Branch, fork
+from discernmem.replayers.world import World, open_world
 
 METHOD = {"epsilon": 0.01, "n1": 2, "n2": 1, "rounds": 3, "candidates": 3}
 
@@ -188,6 +194,25 @@ def test_a_persons_decisions_are_turning_points_with_name_and_reason() -> None:
     assert "".join(p.text for p in turns[0].diff if p.kind != "gone") == "Look <b>once</b>"
 
 
+def test_a_turning_point_after_a_fork_is_told_with_the_settings_of_the_fork() -> None:
+    with quick_folder() as folder:
+        origin, forked = play(SCENARIOS["failed"], folder / "run"), folder / "forked.db"
+        branch = Branch(origin=origin.path, at=3, changed={"method.rounds": 1, "method.n1": 2})
+
+        def world(config: Config, *_: object) -> World:
+            with contextlib.chdir(folder / "run"):
+                return open_world(config, model=origin.model, embedder=BagEmbedder())
+
+        fork(branch, forked, open_=world)
+        with EventLog.open(forked) as log:
+            before, after = story(log, "m1").turns
+    assert (before.task_index, after.task_index) == (3, 4)
+    assert "up to 2 retention" in after.meaning
+    assert "up to 1 round(s)" in after.meaning
+    assert after.repair is not None
+    assert len(after.repair.rounds) == 1
+
+
 def test_words_name_the_numbers_that_the_rules_have() -> None:
     assert f"at least {lifecycle.PROMOTION_TASKS} tasks" in meaning("promotion", METHOD)
     harm = meaning("sustained harm", METHOD)
@@ -195,6 +220,12 @@ def test_words_name_the_numbers_that_the_rules_have() -> None:
     assert f"at least {lifecycle.HARM_NEGATIVES} of them negative" in harm
     assert f"its {lifecycle.HARM_STREAK} latest" in harm
     assert f"at least {lifecycle.INEFFECTIVE_TASKS} tasks" in meaning("ineffectiveness", METHOD)
+
+
+def test_a_run_that_tries_no_candidate_does_not_say_that_none_passed() -> None:
+    untried = meaning("failed repair", {**METHOD, "without": ["repair-validation"]})
+    assert "passed" not in untried
+    assert "passed" in meaning("failed repair", {**METHOD, "without": ["meta-memory"]})
 
 
 def test_every_rule_has_its_words() -> None:
