@@ -1,0 +1,227 @@
+"""What whoever watches a run is told: it agrees with the log, and leaves no trace in it."""
+
+from __future__ import annotations
+
+from collections import Counter
+from collections.abc import Callable
+from pathlib import Path
+from random import Random
+
+import attrs
+import pytest
+from lively import LivelyModel, lively_world, quick_folder, rich_seed
+from processes import story
+
+from discernmem.eventlog import EventLog
+from discernmem.projections.summary import summarise
+from discernmem.replayers.forking import Branch, fork
+from discernmem.replayers.offline import replay_offline
+from discernmem.replayers.progress import (
+    Asking,
+    Away,
+    Back,
+    ExecutionBegun,
+    Fact,
+    Observed,
+    RunBegun,
+    RunEnded,
+    TaskBegun,
+    TaskFinished,
+    TaskReplayed,
+)
+from discernmem.replayers.session import resume, start
+from discernmem.replayers.verification import verify_run
+
+TASKS = 8
+
+
+class Stopped(BaseException):
+    """What a listener raises that wants no more."""
+
+
+@attrs.define
+class Heard:
+    """Keeps what it is told; raises at the fact number ``stop``."""
+
+    facts: list[Fact] = attrs.field(factory=list)
+    stop: int | None = None
+
+    def hear(self, fact: Fact) -> None:
+        self.facts.append(fact)
+        if len(self.facts) == self.stop:
+            raise Stopped
+
+    def of(self, kind: type) -> list:
+        return [fact for fact in self.facts if isinstance(fact, kind)]
+
+
+@pytest.fixture(scope="module")
+def watched(tmp_path_factory: pytest.TempPathFactory) -> tuple[Path, Heard]:
+    folder = tmp_path_factory.mktemp("watched")
+    heard = Heard()
+    start(folder / "run.db", lively_world(folder, rich_seed(), tasks=TASKS), listener=heard)
+    return folder / "run.db", heard
+
+
+def test_a_watched_run_records_what_an_unwatched_one_does(
+    watched: tuple[Path, Heard], tmp_path: Path
+) -> None:
+    log, heard = watched
+    start(tmp_path / "run.db", lively_world(log.parent, rich_seed(), tasks=TASKS))
+    assert len(heard.facts) > 100
+    assert story(log) == story(tmp_path / "run.db")
+
+
+def test_each_answer_that_is_recorded_is_told_once(watched: tuple[Path, Heard]) -> None:
+    path, heard = watched
+    with EventLog.open(path) as log:
+        recorded = Counter(r.type for r in log.read())
+    asked = Counter(fact.kind for fact in heard.of(Observed) if fact.by == "world")
+    kinds = ("ModelReplied", "TextEmbedded", "ExecutionFinished")
+    assert asked == {kind: recorded[kind] for kind in kinds}
+
+
+def test_what_each_task_cost_is_what_the_log_says(watched: tuple[Path, Heard]) -> None:
+    path, heard = watched
+    with EventLog.open(path) as log:
+        rows = summarise(log.read())
+    assert [fact.row for fact in heard.of(TaskFinished)] == rows
+
+
+def test_executions_told_within_a_task_add_up_to_what_it_cost(
+    watched: tuple[Path, Heard],
+) -> None:
+    counted: Counter[str] = Counter()
+    for fact in watched[1].facts:
+        match fact:
+            case TaskBegun():
+                counted.clear()
+            case ExecutionBegun():
+                counted["begun"] += 1
+            case Observed(kind="ExecutionFinished"):
+                counted["saved" if fact.saved else "run"] += 1
+            case TaskFinished(row):
+                assert counted["run"] == row.executions_run
+                assert counted["saved"] == row.executions_saved
+                assert counted["begun"] == row.executions_asked
+
+
+def test_what_is_done_is_told_in_words(watched: tuple[Path, Heard]) -> None:
+    heard = watched[1]
+    words = {fact.words for fact in heard.of(ExecutionBegun)}
+    asked = {fact.what for fact in heard.of(Asking)}
+    assert "execution of q1" in words
+    assert any(w.startswith("replay of m1 on q") and w.endswith(" for reuse") for w in words)
+    assert any(w.endswith("for candidate 1.1") for w in words)
+    assert any(w.startswith("replay of no memory on q") for w in words)
+    assert {"embedding", "extraction of assistant", "answer of assistant"} <= asked
+
+
+def test_the_world_is_asked_only_where_that_was_told_before(
+    watched: tuple[Path, Heard],
+) -> None:
+    waiting = 0
+    for fact in watched[1].facts:
+        match fact:
+            case Asking():
+                assert waiting == 0
+                waiting = fact.answers
+            case Observed(by="world") if fact.kind != "ExecutionFinished":
+                waiting -= 1
+                assert waiting >= 0
+
+
+def test_a_team_plays_away_and_what_it_asks_is_ours(watched: tuple[Path, Heard]) -> None:
+    away = False
+    for fact in watched[1].facts:
+        match fact:
+            case Away():
+                away = True
+            case Back():
+                away = False
+            case Observed() | Asking() | TaskBegun() | TaskFinished():
+                assert not away
+
+
+def test_a_run_says_where_it_begins_and_that_it_ends(tmp_path: Path) -> None:
+    world = lively_world(tmp_path, rich_seed(), tasks=TASKS)
+    first, second = Heard(), Heard()
+    log = tmp_path / "run.db"
+    start(log, world, until=3, listener=first)
+    resume(log, open_=lambda _: world, listener=second)
+    assert first.facts[0] == RunBegun(tasks=3, done=0)
+    assert first.facts[-1] == second.facts[-1] == RunEnded()
+    rows = [fact.row for fact in first.of(TaskFinished)]
+    assert second.facts[0] == RunBegun(
+        tasks=TASKS,
+        done=3,
+        asked=sum(row.executions_asked for row in rows),
+        run=sum(row.executions_run for row in rows),
+    )
+
+
+@pytest.mark.parametrize("part", range(6))
+def test_stopped_at_any_fact_the_log_is_whole_and_goes_on_to_the_same_end(
+    part: int, watched: tuple[Path, Heard]
+) -> None:
+    path, heard = watched
+    whole = story(path)
+    for number in Random(part).sample(range(1, len(heard.facts) + 1), 3):
+        with quick_folder() as folder:
+            log = folder / "run.db"
+            world = lively_world(path.parent, rich_seed(), tasks=TASKS)
+            with pytest.raises(Stopped):
+                start(log, world, listener=Heard(stop=number))
+            assert verify_run(log).ok
+            assert log.with_name("run.db.head").exists()
+            assert whole[: len(story(log))] == story(log)
+            resume(log, open_=lambda _, world=world: world)
+            assert story(log) == whole
+
+
+def test_a_fork_tells_what_another_log_answered(
+    watched: tuple[Path, Heard], tmp_path: Path
+) -> None:
+    heard, model = Heard(), LivelyModel(rich_seed())
+    open_: Callable[..., object] = lambda config, _: attrs.evolve(  # noqa: E731
+        lively_world(tmp_path, rich_seed(), tasks=TASKS), config=config, model=model
+    )
+    done = fork(
+        Branch(origin=watched[0], at=4, changed={}),
+        tmp_path / "fork.db",
+        open_=open_,
+        listener=heard,
+    )
+    assert model.calls == []
+    told = Counter(fact.kind for fact in heard.of(Observed) if fact.by == "other log")
+    assert told["ModelReplied"] <= done.served["ModelReplied"]
+    assert told["TextEmbedded"] == done.served["TextEmbedded"] > 0
+    assert not heard.of(Asking)
+
+
+def test_an_offline_replay_tells_each_task(watched: tuple[Path, Heard]) -> None:
+    heard = Heard()
+    replayed = replay_offline(watched[0], heard)
+    assert heard.facts[0] == RunBegun(tasks=TASKS, done=0)
+    told = heard.of(TaskReplayed)
+    assert [fact.index for fact in told] == list(range(1, TASKS + 1))
+    # The last conclusion is the end of the run.
+    assert told[-1].agreed == replayed.agreed - 1
+    assert {fact.by for fact in heard.of(Observed)} == {"log"}
+
+
+def test_verification_tells_each_step_to_its_end(watched: tuple[Path, Heard]) -> None:
+    told: list[tuple[str, int, int]] = []
+    report = verify_run(watched[0], told=lambda *fact: told.append(fact))
+    assert report.ok
+    assert list(dict.fromkeys(step for step, _, _ in told)) == [
+        "file",
+        "blobs",
+        "events",
+        "links",
+        "rules",
+    ]
+    for step in ("file", "blobs", "events", "links", "rules"):
+        done, of = next((done, of) for name, done, of in reversed(told) if name == step)
+        assert done == of > 0
+    assert ("events", report.checked, report.checked) in told
