@@ -2,12 +2,14 @@
 
 from __future__ import annotations
 
+from contextlib import suppress
 from pathlib import Path
 
 import click
 
 from ..eventlog.errors import BadInput
 from .app import LOG, cli
+from .stopping import Stopped
 
 
 @cli.command()
@@ -54,9 +56,11 @@ def serve(log: Path, host: str, port: int, open_: bool, allow_remote: bool) -> N
     server = datasette_of(log, host)
     name, taken = (f"[{host}]" if ":" in host else host), listening.getsockname()[1]
     url = f"http://{name}:{taken}/"
-    click.echo(f"{log} at {url} — Ctrl-C ends it")
-    if allow_remote and not is_loopback(host):
-        click.echo("others who reach this machine can read it: there is no password", err=True)
-    if open_:
-        click.launch(url)
-    run(server, listening)
+    # To interrupt it is the way to end it, so there is nothing to say then.
+    with suppress(KeyboardInterrupt, Stopped):
+        click.echo(f"{log} at {url} — Ctrl-C ends it")
+        if not is_loopback(host):
+            click.echo("others who reach this machine can read it: there is no password", err=True)
+        if open_:
+            click.launch(url)
+        run(server, listening)

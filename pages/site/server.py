@@ -91,14 +91,11 @@ def listen(host: str, port: int) -> socket.socket:
 
 
 def run(server: Any, listening: socket.socket) -> None:
-    """Serve until it is interrupted."""
+    """Serve until it is interrupted, which raises KeyboardInterrupt."""
     config = uvicorn.Config(
         server.app(),
         log_level="error",
         lifespan="on",
         timeout_graceful_shutdown=_GRACE_SECONDS,
     )
-    try:
-        uvicorn.Server(config).run(sockets=[listening])
-    except KeyboardInterrupt:
-        return
+    uvicorn.Server(config).run(sockets=[listening])

@@ -37,17 +37,25 @@ class Page(HTMLParser):
         self.html = html
         self.tags: list[tuple[str, dict[str, str | None]]] = []
         self.text = ""
+        self.pictures: list[dict[str, str | None]] = []
         self._silent = ""
+        self._inside = 0
         self.feed(html)
 
     def handle_starttag(self, tag: str, attributes: list[tuple[str, str | None]]) -> None:
         self.tags.append((tag, dict(attributes)))
         if tag in ("style", "script"):
             self._silent = tag
+        if tag == "svg":
+            self._inside += 1
+            if self._inside == 1:
+                self.pictures.append(dict(attributes))
 
     def handle_endtag(self, tag: str) -> None:
         if tag == self._silent:
             self._silent = ""
+        if tag == "svg":
+            self._inside -= 1
 
     def handle_data(self, data: str) -> None:
         if not self._silent:
