@@ -34,6 +34,9 @@ _PHONE: Final = 340
 _WIDEST: Final = 18
 """Units along the stream that a bar is wide at most."""
 
+_LEAST: Final = 3
+"""Units along the stream that a stretch is wide at least."""
+
 _LETTER: Final = 7
 _TOP, _BAND = 18, 24
 _ROW, _BAR = 32, 13
@@ -126,10 +129,11 @@ def _stretched(content: Markup, y: int, height: int) -> Markup:
 
 
 def _spans(line: Line) -> Iterator[tuple[Stretch, float, float]]:
-    """Every stretch with where it begins and ends."""
+    """Every stretch with where it begins and ends; even one that just began can be seen."""
     ends = [stretch.after for stretch in line.stretches[1:]] + [max(line.done, 1)]
     for stretch, end in zip(line.stretches, ends, strict=True):
-        yield stretch, _x(line, stretch.after), _x(line, end)
+        begin = min(_x(line, stretch.after), _SPAN - _LEAST)
+        yield stretch, begin, max(_x(line, end), begin + _LEAST)
 
 
 def _band(line: Line) -> Iterator[Markup]:
@@ -137,7 +141,7 @@ def _band(line: Line) -> Iterator[Markup]:
     content = []
     for state, height in _HEIGHTS.items():
         path = "".join(
-            f"M{begin:.1f} {_BAND - height}h{max(end - begin, 1):.1f}v{height}H{begin:.1f}z"
+            f"M{begin:.1f} {_BAND - height}h{end - begin:.1f}v{height}H{begin:.1f}z"
             for stretch, begin, end in spans
             if stretch.state == state
         )
@@ -147,18 +151,27 @@ def _band(line: Line) -> Iterator[Markup]:
 
 
 def _labels(line: Line) -> Iterator[Markup]:
-    """State and version above the band, where the narrowest picture has room for them."""
-    before: Stretch | None = None
+    """State and version above the band: the newest, and others where there is always room."""
+    *earlier, (newest, begins, _) = _spans(line)
+    wide = _width(newest)
+    fits = begins + wide <= _SPAN
+    last = begins if fits else _SPAN - wide
     taken = 0.0
-    for stretch, begin, end in _spans(line):
-        version = f"v{stretch.version}"
-        same = before is not None and before.state == stretch.state
-        words = version if same else f"{stretch.state} {version}"
-        room = (_SPAN - begin if end >= _x(line, line.done) else end - begin) * _PHONE / _SPAN
-        if begin >= taken and len(words) * _LETTER <= room:
-            yield _text(begin / _SPAN * 100, _TOP - 5, words, "start")
-            taken = begin + len(words) * _LETTER * _SPAN / _PHONE
-        before = stretch
+    for stretch, begin, end in earlier:
+        if taken <= begin <= min(end, last) - _width(stretch):
+            yield _text(begin / _SPAN * 100, _TOP - 5, _name(stretch), "start")
+            taken = begin + _width(stretch)
+    at, anchor = (begins / _SPAN * 100, "start") if fits else (100, "end")
+    yield _text(at, _TOP - 5, _name(newest), anchor)
+
+
+def _name(stretch: Stretch) -> str:
+    return f"{stretch.state} v{stretch.version}"
+
+
+def _width(stretch: Stretch) -> float:
+    """Units along the stream that the name of a stretch takes in the narrowest picture."""
+    return len(_name(stretch)) * _LETTER * _SPAN / _PHONE
 
 
 def _axis(line: Line, height: int) -> Iterator[Markup]:

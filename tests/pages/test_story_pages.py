@@ -206,6 +206,21 @@ def test_a_picture_without_pages_to_link_to_is_an_image_with_a_description() -> 
     assert "4 of 4 tasks" in (caption.text or "")
 
 
+@pytest.mark.parametrize("name", ["kept", "promotion", "committed", "revival"])
+def test_the_state_a_memory_has_now_is_written_and_drawn(name: str) -> None:
+    """Even where the newest stretch only began at the end of the stream."""
+    with told(name) as log:
+        told_story = story(log, "m1")
+    figure = parsed(told_story)
+    now = told_story.memory
+    words = [each.text for each in figure.iter("text")]
+    assert f"{now.state} v{now.version}" in words
+    drawn = [each.get("d") for each in figure.iter("path")]
+    assert drawn
+    widths = [float(width) for d in drawn for width in re.findall(r"h([\d.-]+)v", d or "")]
+    assert min(widths) >= 3
+
+
 @pytest.mark.parametrize("tasks", [1, 2, 150, 7000])
 def test_thousands_of_marks_make_a_small_picture(tasks: int, tmp_path: Path) -> None:
     with EventLog.open(open_recorded(tmp_path)) as log:
