@@ -6,6 +6,7 @@ import re
 from importlib import resources
 from importlib.resources.abc import Traversable
 
+from discernmem.cli.stopping import SIGNALS, Stopped
 from discernmem.eventlog import errors
 
 from .words import Meanings, table
@@ -20,7 +21,9 @@ _READ = re.compile(r"environ(?:\.get|\.setdefault)?[\[(]\"([A-Z_]+)\"")
 def exit_statuses(meanings: Meanings) -> str:
     """The page of exit statuses."""
     raised = {each.exit_status for each in vars(errors).values() if isinstance(each, type)}
-    rows = [(f"`{n}`", meanings.of("status", str(n))) for n in sorted({0, 130, *raised})]
+    stopped = {Stopped(number).exit_status for number in SIGNALS}
+    statuses = sorted({0} | raised | stopped)
+    rows = [(f"`{status}`", meanings.of("status", str(status))) for status in statuses]
     return "\n\n".join(
         [
             "# Exit statuses",

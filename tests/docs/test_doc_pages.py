@@ -157,6 +157,17 @@ def test_a_command_that_is_wrong_is_found() -> None:
     check_command("discernmem diff run.db --from 1 --to 2  # and a comment")
 
 
+def test_what_is_told_to_machines_is_on_its_page() -> None:
+    told = {
+        event
+        for source in (ROOT / "cli").glob("*.py")
+        for event in re.findall(r'\btell\(\s*"(\w+)"', source.read_text("utf-8"))
+    }
+    assert {"run_started", "finished"} <= told
+    named = set(inline(DOCS / "how-to" / "watch-a-long-run.md"))
+    assert told - named == set()
+
+
 # -- words -------------------------------------------------------------------------------------
 
 
