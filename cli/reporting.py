@@ -14,7 +14,7 @@ from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .printing import json_text
 
-_STORIES = 200
+_STORIES = 100
 
 
 @cli.command()

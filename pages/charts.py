@@ -6,12 +6,13 @@ Which figure of the paper each is for says its docstring.
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Sequence
-from itertools import groupby, pairwise
-from typing import Final
+from itertools import pairwise
+from typing import Final, get_args
 
 import attrs
 from markupsafe import Markup
 
+from ..eventlog.events import Sign
 from ..projections.lifeline import Line
 from . import drawing
 from .drawing import (
@@ -124,7 +125,7 @@ def areas(
     key, top = drawing.legend([(f"fill-{name}", name) for name, _ in layers])
     top += 10
     x, y, height = _frame(across, up, top)
-    parts = [*key]
+    parts = [*key, *drawing.grid(x, y, across, up)]
     below = [0.0] * len(at)
     for name, values in layers:
         above = [low + value for low, value in zip(below, values, strict=True)]
@@ -133,7 +134,7 @@ def areas(
         outline = path([*upper, *reversed(lower)], closed=True)
         parts.append(element("path", class_=f"fill-{name}", opacity=0.75, d=outline))
         below = above
-    return picture(title, desc, height, [*parts, *drawing.grid(x, y, across, up)])
+    return picture(title, desc, height, parts)
 
 
 # -- by value ----------------------------------------------------------------------------------
@@ -189,7 +190,11 @@ def sweep(title: str, desc: str, points: Sequence[Spread], across: str, up: Axis
         if point.value == best:
             parts.append(element("circle", class_="best", cx=cx, cy=cy, r=8))
         parts.append(element("circle", class_="dot", cx=cx, cy=cy, r=4))
-        parts.append(words(cx + 9, cy - 9, point.says, muted=point.value != best))
+        half = drawing.width_of(point.says) / 2
+        middle = min(cx, WIDTH - half)
+        parts.append(
+            words(middle, y(point.high) - 6, point.says, anchor="middle", muted=point.value != best)
+        )
     return picture(title, desc, height, parts)
 
 
@@ -298,26 +303,25 @@ def strip(line: Line, name: str) -> Markup:
     """The life of a memory in a table: a band as high as its state, below it each effect's sign."""
     x = Scale(0, line.tasks, 0, _STRIP)
     ends = [each.after for each in line.stretches[1:]] + [max(line.done, line.stretches[-1].after)]
-    parts = []
+    shapes: dict[str, str] = {}
     for stretch, end in zip(line.stretches, ends, strict=True):
         high = _STRIP_HEIGHTS[stretch.state]
-        left = x(stretch.after)
-        wide = max(x(end) - left, 1)
-        parts.append(
-            element(
-                "rect", class_=f"fill-{stretch.state}", x=left, y=8 - high, width=wide, height=high
-            )
-        )
-    for before, after in pairwise(line.stretches):
-        if after.version != before.version:
-            parts.append(element("path", class_="turn", d=f"M{drawing.place(x(after.after))} 0v9"))
-    for sign, marks in groupby(
-        sorted((mark.sign or "", mark.after) for mark in line.marks if mark.kind == "effect"),
-        key=lambda mark: mark[0],
-    ):
-        places = dict.fromkeys(round(x(max(after - 0.5, 0))) for _, after in marks)
-        ticks = "".join(f"M{place} 10h1.5v6h-1.5z" for place in places)
-        parts.append(element("path", class_=f"fill-{sign}", d=ticks))
+        left = round(x(stretch.after))
+        wide = max(round(x(end)) - left, 1)
+        looks = f"fill-{stretch.state}"
+        shapes[looks] = shapes.get(looks, "") + f"M{left} {8 - high}h{wide}v{high}h-{wide}z"
+    turns = "".join(
+        f"M{round(x(after.after))} 0v9"
+        for before, after in pairwise(line.stretches)
+        if after.version != before.version
+    )
+    if turns:
+        shapes["turn"] = turns
+    for sign in get_args(Sign):
+        places = {round(x(max(mark.after - 0.5, 0))) for mark in line.marks if mark.sign == sign}
+        if places:
+            shapes[f"fill-{sign}"] = "".join(f"M{at} 10h2v6h-2z" for at in sorted(places))
+    parts = [element("path", class_=looks, d=data) for looks, data in shapes.items()]
     return element(
         "svg",
         Markup("").join([element("title", f"life of {name}"), *parts]),

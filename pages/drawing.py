@@ -14,7 +14,7 @@ from markupsafe import Markup
 
 from .rendering import count, share
 
-WIDTH: Final = 460
+WIDTH: Final = 420
 HEIGHT: Final = 250
 LEFT: Final = 44
 RIGHT: Final = 14
@@ -22,6 +22,8 @@ BOTTOM: Final = 38
 LINE: Final = 18
 """Height of a line of words."""
 FONT: Final = 12
+_WHOLE: Final = (1, 2, 5, 10)
+_ROUND: Final = (1, 2, 2.5, 5, 10)
 _LETTER: Final = 6.6
 """Width of a letter, about; what does not fit is cut."""
 
@@ -81,7 +83,7 @@ def shares(name: str, high: float = 1.0) -> Axis:
 
 def counts(name: str, high: float, low: float = 0) -> Axis:
     """An axis of whole numbers."""
-    step = max(_step(low, high), 1)
+    step = max(_step(low, high, _WHOLE), 1)
     top = ceil(max(high, low + 1) / step) * step
     ticks = tuple((v, count(int(v))) for v in _multiples(low, top, step))
     return Axis(name, low, top, ticks)
@@ -89,7 +91,7 @@ def counts(name: str, high: float, low: float = 0) -> Axis:
 
 def tasks(last: int, first: int = 0) -> Axis:
     """The axis of a task stream, as long as it is; where it ends is named."""
-    step = max(_step(first, last), 1)
+    step = max(_step(first, last, _WHOLE), 1)
     ticks = [(v, count(int(v))) for v in _multiples(first, last, step) if v > first]
     room = (last - first) * 0.09
     kept = [tick for tick in ticks if last - tick[0] > room]
@@ -111,15 +113,15 @@ def values(name: str, found: Sequence[float]) -> Axis:
 
 
 def _linear(name: str, low: float, high: float, words: Callable[[float], str]) -> Axis:
-    step = _step(low, high)
+    step = _step(low, high, _ROUND)
     return Axis(name, low, high, tuple((v, words(v)) for v in _multiples(low, high, step)))
 
 
-def _step(low: float, high: float) -> float:
+def _step(low: float, high: float, factors: Sequence[float]) -> float:
     """A round number that goes about four times between the two."""
-    rough = max(high - low, 1e-9) / 4
+    rough = max(high - low, 1e-9) / 4.5
     power = 10.0 ** floor(log10(rough))
-    return float(next(power * each for each in (1, 2, 5, 10) if power * each >= rough * 0.999))
+    return float(next(power * each for each in factors if power * each >= rough * 0.999))
 
 
 def _multiples(low: float, high: float, step: float) -> list[float]:

@@ -187,7 +187,7 @@ def _revised(runs: Sequence[Figures]) -> Chart:
     rows = []
     for run in _with_injections(runs):
         stored, injected = run.analyses.revised or 0.0, run.analyses.revised_in_injections or 0.0
-        ratio = f", {injected / stored:.1f} times their share" if stored else ""
+        ratio = f", \N{MULTIPLICATION SIGN}{injected / stored:.1f}" if stored else ""
         rows.append(
             Pair(
                 name=_name(run, runs),
@@ -374,8 +374,14 @@ def _depths(runs: Sequence[Figures]) -> Chart:
 
 
 def _deepest(found: Analyses) -> str:
-    deepest = max(found.depths, default=0)
-    return f"{share(found.revised)} revised" + (f", at most {deepest} times" if deepest else "")
+    revised = f"{share(found.revised)} revised"
+    match max(found.depths, default=0):
+        case 0:
+            return revised
+        case 1:
+            return f"{revised}, each once"
+        case deepest:
+            return f"{revised}, at most {deepest} times"
 
 
 # -- several runs ------------------------------------------------------------------------------
