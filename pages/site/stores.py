@@ -7,7 +7,7 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
-from ...projections.timeline import completed_position, last_completed
+from ...projections.timeline import completed_position, last_completed, settled_position
 from .catalogue import Catalogue
 from .visiting import Answer, Pages, Visit
 
@@ -41,7 +41,8 @@ def store(visit: Visit) -> Answer:
     """The store after a task, the last completed one if none is asked for."""
     last = last_completed(visit.log)
     task = visit.number("task", last, 0, last)
-    position = completed_position(visit.log, task)
+    # After the last task comes what a person decided since.
+    position = settled_position(visit.log) if task == last else completed_position(visit.log, task)
     before = completed_position(visit.log, task - 1) if task else 0
     state = visit.choice("state", _STATES)
     states = _states(visit.catalogue, position)

@@ -22,7 +22,7 @@ from discernmem.pages.site.server import datasette_of
 
 SCRIPT = "<script>alert('rule')</script><img src=x onerror=alert(1)>"
 LONG = "W" * 3000
-RIGHT_TO_LEFT = "קרא את \u202eהקטע\u202c פעמיים"
+RIGHT_TO_LEFT = "קרא את \u202eהקטע\u202c פעמיים"  # noqa: RUF001
 EMOJI = "🧭 look 👩‍🔬 twice 🏳️‍🌈"
 LINK = "javascript:alert(document.domain)"
 CONTROL = "bell \x07 and escape \x1b[31mred"
@@ -113,7 +113,7 @@ def admit(
         source_task="q1",
         source_execution="",
     )
-    log.append([Draft(event=event, task_index=log.last_task() or None, actor="test")])
+    log.append([Draft(event=event, actor="test")])
     return event.memory
 
 

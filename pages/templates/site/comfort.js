@@ -12,8 +12,7 @@ for (const form of document.querySelectorAll("form[data-follow]")) {
     if (!answer.ok || asked !== latest) return;
     const page = new DOMParser().parseFromString(await answer.text(), "text/html");
     for (const id of form.dataset.follow.split(" ")) {
-      const part = page.getElementById(id);
-      if (part) document.getElementById(id).replaceWith(document.adoptNode(part));
+      document.getElementById(id).replaceChildren(...page.getElementById(id).childNodes);
     }
     document.title = page.title;
     history.replaceState(null, "", address);

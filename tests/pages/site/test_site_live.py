@@ -130,8 +130,15 @@ def hammering(url: str, path: Path, ended: Event) -> Callable[[str], int]:
 def test_a_writer_waits_for_no_reader(log_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     # Whoever may not wait at all fails at the first lock that is in the way.
     monkeypatch.setattr(sidefile, "BUSY_SECONDS", 0)
-    names = ["/-/memories", "/-/memories/m4", "/-/store?task=8", "/-/tasks/7", "/events?_size=max",
-             "?sql=select+count(*)+from+causes+a,+events+b", "/-/events/9?citations=all"]  # fmt: skip
+    names = (
+        "/-/memories",
+        "/-/memories/m4",
+        "/-/store?task=8",
+        "/-/tasks/7",
+        "/-/events/9?citations=all",
+        "/events?_size=max",
+        "?sql=select+count(*)+from+causes+a,+events+b",
+    )
     ended = Event()
     with served(log_path) as url, ThreadPoolExecutor(len(names)) as pool:
         asking = [pool.submit(hammering(url, log_path, ended), name) for name in names]
