@@ -99,12 +99,11 @@ class Block(Closing):
     def _lines(self, picture: Picture) -> list[str]:
         columns, rows = _size(self._terminal)
         width = max(columns - 1, 1)
-        console = _console(self._terminal, width)
-        with console.capture() as captured:
-            for line in _laid_out(picture, width):
-                console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
-        encoding = self._terminal.encoding or "utf-8"
-        text = captured.get().encode(encoding, "replace").decode(encoding)
+        page = _Page(self._terminal.encoding or "utf-8")
+        console = _console(page, width)
+        for line in _laid_out(picture, width):
+            console.print(line, no_wrap=True, overflow="ellipsis", crop=True)
+        text = page.getvalue().encode(page.encoding, "replace").decode(page.encoding)
         return text.splitlines()[: max(rows - 1, 1)]
 
     def _in_front(self) -> bool:
@@ -125,6 +124,19 @@ class Block(Closing):
             return stream
         above: Any = _Above(self, stream)
         return above  # type: ignore[no-any-return]
+
+
+class _Page(io.StringIO):
+    """What is written for a terminal, in letters that its encoding has."""
+
+    def __init__(self, encoding: str) -> None:
+        super().__init__()
+        self._letters = encoding
+
+    @property
+    def encoding(self) -> str:  # type: ignore[override]
+        """That of the terminal."""
+        return self._letters
 
 
 class _Above(io.TextIOBase):
@@ -190,12 +202,12 @@ def _size(terminal: TextIO) -> tuple[int, int]:
     return columns or 80, rows or 24
 
 
-def _console(terminal: TextIO, width: int) -> Console:
+def _console(page: TextIO, width: int) -> Console:
     from rich.console import Console
 
     plain = bool(os.environ.get("NO_COLOR"))
     return Console(
-        file=terminal,
+        file=page,
         force_terminal=True,
         color_system=None if plain else "auto",
         no_color=plain,

@@ -141,13 +141,13 @@ class Watch(Closing):
         left = meter.executions_left if self._recording else None
         seconds = meter.seconds_left if self._recording else meter.seconds_by_task
         speed = meter.tokens_per_second
-        if left is not None:
+        if left:
             facts.append(f"about {_executions(left)} left")
         if speed is not None:
             facts.append(f"{speed:.0f} tokens/s")
-        if seconds is not None:
+        if seconds is not None and seconds >= 1:
             facts.append(f"about {span(seconds)} left")
-        if self._recording:
+        if self._recording and meter.executions_saved:
             facts.append(f"{_executions(meter.executions_saved)} saved")
         return facts
 
