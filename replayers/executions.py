@@ -16,9 +16,10 @@ from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.log import Recorded
 from ..projections.store import Memory
+from ..projections.trajectories import Step, trajectory
 from .benchmarks.base import Benchmark, Task
 from .gateway import Gateway, Question
-from .hosts.base import Host, Played, Spoken, Step, Supply, Turn
+from .hosts.base import Host, Played, Spoken, Supply, Turn
 from .hosts.prompts import memory_block
 from .journal import Divergence, Journal, Observation
 from .library import Library
@@ -345,13 +346,12 @@ def read_execution(journal: Journal, recorded: Recorded) -> Execution:
     """The execution an event tells of, its trajectory read from the blobs."""
     event = recorded.event
     assert isinstance(event, ev.ExecutionFinished)
-    steps = orjson.loads(journal.log.blob(event.trajectory))
     return Execution(
         request=event.request,
         event_id=recorded.event_id,
         task=event.task,
         score=event.score,
-        steps=tuple(Step(**step) for step in steps),
+        steps=trajectory(journal.log, recorded),
         contexts=orjson.loads(journal.log.blob(event.contexts)),
     )
 

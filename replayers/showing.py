@@ -6,8 +6,8 @@ from collections.abc import Iterable
 
 from ..decisions import llm
 from ..projections.store import Memory
+from ..projections.trajectories import Step
 from .executions import Execution
-from .hosts.base import Step
 
 
 def shown(execution: Execution) -> tuple[llm.Step, ...]:

@@ -12,29 +12,9 @@ from typing import Any, Protocol
 import attrs
 
 from ...projections.store import Memory
+from ...projections.trajectories import Step
 from ..benchmarks.base import Benchmark, Outcome, Task
 from ..models.base import Message
-
-
-@attrs.frozen(kw_only=True)
-class Step:
-    """One step of a trajectory.
-
-    ``kind`` is ``message`` (a role's reply), ``information`` (what a search gave the role that
-    spoke before), ``action`` (what reached the environment) or ``observation`` (what came back);
-    ``reply`` is the id of the event that holds a message or an information.
-    """
-
-    id: str
-    kind: str
-    role: str
-    text: str
-    reply: str = ""
-
-    @property
-    def said(self) -> tuple[str, str, str]:
-        """What two trajectories are compared by: not how it came about."""
-        return (self.kind, self.role, self.text)
 
 
 @attrs.frozen(kw_only=True)

@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
+from ...projections.trajectories import Step
 from ..benchmarks.base import Benchmark, Task
-from .base import Played, Spoken, Step
+from .base import Played, Spoken
 
 
 class Episode:

@@ -44,7 +44,7 @@ with recorded as (
   from events where type = 'UseAttributed'
 )
 """
-NAMES = [
+NAMES = (
     "state",
     "version",
     "supplied",
@@ -56,7 +56,7 @@ NAMES = [
     "scope",
     "revisions",
     "transitions",
-]
+)
 SHOWN = {"mean effect": "mean_effect", "CONTENT": "content", "SCOPE": "scope"}
 
 
