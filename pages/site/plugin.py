@@ -36,7 +36,7 @@ _MEMORY: Final = re.compile("m[1-9][0-9]{0,14}")
 @hookimpl
 def register_routes() -> list[tuple[str, Any]]:
     """Our pages come before those of Datasette."""
-    return [("/$", _first), (r"/(?P<database>[^/]+)/-(?:/(?P<path>.*))?$", _page)]
+    return [("/(?P<format>)$", _first), (r"/(?P<database>[^/]+)/-(?:/(?P<path>.*))?$", _page)]
 
 
 async def _first(datasette: Any, request: Request, send: Any) -> Response:
@@ -156,9 +156,9 @@ def asgi_wrapper(datasette: Any) -> Any:
 def handle_exception(
     datasette: Any, request: Request, exception: Exception
 ) -> Generator[None, Result[Any], None]:
-    """On our own server an error is a page: Datasette would print a traceback of each."""
+    """Where a log is served an error is a page: Datasette would print a traceback of each."""
     outcome = yield
-    if _host(datasette):
+    if _SERVED.names(datasette):
         outcome.force_result([_trouble(datasette, request, exception)])
 
 
@@ -166,7 +166,7 @@ def _trouble(datasette: Any, request: Request, exception: Exception) -> Response
     """A page of ours for an error of Datasette's, or JSON where that was asked for."""
     status, why = 500, f"{type(exception).__name__}: {exception}"
     if isinstance(exception, DatasetteError):
-        status, why = exception.status, str(exception.message)
+        status, why = exception.status, Markup(exception.message).striptags()
     elif isinstance(exception, Base400):
         status, why = exception.status, str(exception) or "There is no such page."
     elif lost := [each for each in _SERVED.of(datasette) if not each.path.exists()]:

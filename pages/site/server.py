@@ -19,7 +19,13 @@ from ...eventlog.errors import BadInput
 from ...eventlog.files import BUSY_SECONDS, size, wal_of
 from . import plugin
 
-_SETTINGS: Final = {"allow_download": False, "default_cache_ttl": 0}
+_SETTINGS: Final = {
+    "allow_download": False,
+    "default_cache_ttl": 0,
+    # A guess for each column of each table asks more than the table itself.
+    "suggest_facets": False,
+    "sql_time_limit_ms": 5000,
+}
 _GRACE_SECONDS: Final = 2
 
 T = TypeVar("T")

@@ -72,7 +72,7 @@ def _states(catalogue: Catalogue, position: int) -> Mapping[str, int]:
         f"select state, count(*) from spans s where {_HELD.format('s')} group by 1",
         {"position": position},
     )
-    return {**dict.fromkeys(_STATES[1:], 0), **dict(rows)}
+    return {**dict.fromkeys(_STATES[1:], 0), **{row[0]: row[1] for row in rows}}
 
 
 def _conditions(
