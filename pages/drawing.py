@@ -5,7 +5,7 @@ All sizes are units of a drawing `WIDTH` wide, that fits a phone; colours are cl
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from math import ceil, floor, log10
 from typing import Final
 
@@ -69,8 +69,10 @@ def scores(name: str, values: Iterable[float]) -> Axis:
     """An axis of scores and their differences, not narrower than a tenth."""
     found = list(values)
     low, high = min(found, default=0.0), max(found, default=1.0)
-    spread = max(high - low, 0.1)
-    return _linear(name, low - spread * 0.08, high + spread * 0.08, lambda v: f"{v + 0.0:.2f}")
+    room = max((high - low) * 0.08, (0.12 - (high - low)) / 2)
+    low, high = low - room, high + room
+    step = _step(low, high, _ROUND if high - low > 0.5 else _WHOLE)
+    return Axis(name, low, high, tuple((v, f"{v:.2f}") for v in _multiples(low, high, step)))
 
 
 def shares(name: str, high: float = 1.0) -> Axis:
@@ -112,11 +114,6 @@ def values(name: str, found: Sequence[float]) -> Axis:
     return Axis(name, low - room, high + room, tuple((v, f"{v:g}") for v in found))
 
 
-def _linear(name: str, low: float, high: float, words: Callable[[float], str]) -> Axis:
-    step = _step(low, high, _ROUND)
-    return Axis(name, low, high, tuple((v, words(v)) for v in _multiples(low, high, step)))
-
-
 def _step(low: float, high: float, factors: Sequence[float]) -> float:
     """A round number that goes about four times between the two."""
     rough = max(high - low, 1e-9) / 4.5
@@ -126,7 +123,7 @@ def _step(low: float, high: float, factors: Sequence[float]) -> float:
 
 def _multiples(low: float, high: float, step: float) -> list[float]:
     first, last = ceil(low / step - 1e-9), floor(high / step + 1e-9)
-    return [round(each * step, 9) for each in range(first, last + 1)]
+    return [round(each * step, 9) + 0.0 for each in range(first, last + 1)]
 
 
 # -- elements ----------------------------------------------------------------------------------
@@ -205,7 +202,8 @@ def bottom(x: Scale, y: float, across: Axis) -> Iterator[Markup]:
         anchor = "end" if at + half > WIDTH else "middle"
         yield element("line", class_="axis", x1=at, x2=at, y1=y, y2=y + 4)
         yield words(min(at, WIDTH) if anchor == "middle" else WIDTH, y + 17, said, anchor=anchor)
-    yield words((x.start + x.end) / 2, y + 33, across.name, anchor="middle")
+    if across.name:
+        yield words((x.start + x.end) / 2, y + 33, across.name, anchor="middle")
 
 
 def legend(names: Sequence[tuple[str, str]], left: float = LEFT) -> tuple[list[Markup], float]:

@@ -7,8 +7,6 @@ than all the rest of a report.
 from __future__ import annotations
 
 from collections import Counter
-from collections.abc import Iterable
-from itertools import accumulate
 from typing import Any, Final
 
 import attrs
@@ -17,9 +15,7 @@ from ..eventlog.events import EVENT_TYPES
 from ..eventlog.log import EventLog
 
 _DECIDING: Final = tuple(
-    name
-    for name, kind in EVENT_TYPES.items()
-    if "fallback" in kind.__annotations__
+    name for name, kind in EVENT_TYPES.items() if "fallback" in kind.__annotations__
 )
 """The events that say what a model decided, and whether its answers were unusable."""
 
@@ -107,11 +103,6 @@ def ledger(log: EventLog) -> Ledger:
         decisions=dict(_by_type(log, "true")),
         fallbacks=dict(_by_type(log, "payload ->> 'fallback' <> ''")),
     )
-
-
-def sums(values: Iterable[int]) -> list[int]:
-    """The first value, the sum of the first two, and so on."""
-    return list(accumulate(values))
 
 
 def _tasks(log: EventLog) -> tuple[TaskCost, ...]:

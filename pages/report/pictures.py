@@ -6,6 +6,7 @@ Rows and lines are named where there are several runs only.
 from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
+from itertools import accumulate
 from typing import Final
 
 import attrs
@@ -106,9 +107,7 @@ def of_costs(run: Figures) -> Iterator[Chart]:
         ("asked for", [task.asked for task in done]),
         ("made", [task.run for task in done]),
     ):
-        totals = [0]
-        for number in each:
-            totals.append(totals[-1] + number)
+        totals = [0, *accumulate(each)]
         kept = [*range(0, len(done), step), len(done)]
         points = tuple((done[at - 1].index if at else 0, float(totals[at])) for at in kept)
         series.append(Series(name=name, points=points))

@@ -52,15 +52,17 @@ def roster(log: EventLog, *, tasks: int, done: int) -> tuple[Entry, ...]:
             " where stream_id >= 'memory:' and stream_id < 'memory;' group by stream_id"
         )
     )
+    # A running run may have admitted more since: those are left for the next report.
+    numbers = {tally.memory: tally for tally in tallies(log)}
     return tuple(
         Entry(
-            memory=held[tally.memory],
-            tally=tally,
-            line=line_of(Facts(log, streams[tally.memory]), tasks=tasks, done=done),
-            events=sizes[tally.memory],
-            turned=any(map(_turned, streams[tally.memory])),
+            memory=memory,
+            tally=numbers[memory.id],
+            line=line_of(Facts(log, streams[memory.id]), tasks=tasks, done=done),
+            events=sizes[memory.id],
+            turned=any(map(_turned, streams[memory.id])),
         )
-        for tally in tallies(log)
+        for memory in held.ordered()
     )
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any, Final, TextIO
@@ -26,6 +27,14 @@ MARK: Final = "<!doctype html>\n<!-- report of discernmem -->\n"
 """How every report begins, so that nothing else is overwritten."""
 
 _DRAFT: Final = ".new"
+
+_NO_TEXT: Final = {
+    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
+    0x7F: 0x2421,
+    **dict.fromkeys((*range(0x80, 0xA0), *range(0xFDD0, 0xFDF0)), 0xFFFD),
+    **dict.fromkeys((plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)), 0xFFFD),
+}
+"""What HTML has no place for: control characters, shown as their pictures, and no characters."""
 
 
 @attrs.frozen(kw_only=True)
@@ -67,6 +76,7 @@ def write_one(log: EventLog, run: Figures, target: Path, *, stories: int) -> Non
         {
             "run": run,
             "facts": settings,
+            "quote": shlex.quote,
             "scores": tuple(pictures.of_scores(run)),
             "costs": tuple(pictures.of_costs(run)),
             "figures": tuple(pictures.of_memories(run)),
@@ -149,7 +159,8 @@ def _write(target: Path, template: str, context: Mapping[str, Any]) -> None:
     try:
         with files.reported(target), _opened(draft) as file:
             file.write(MARK)
-            file.writelines(page.generate(context, numbers=numbers, strip=charts.strip))
+            for part in page.generate(context, numbers=numbers, strip=charts.strip):
+                file.write(part.translate(_NO_TEXT))
         with files.reported(target):
             files.publish(draft, files.beside(target, ""))
     finally:
