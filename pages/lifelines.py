@@ -39,7 +39,7 @@ _LEAST: Final = 3
 
 _LETTER: Final = 7
 _TOP, _BAND = 18, 24
-_ROW, _BAR = 32, 13
+_ROW, _BAR = 36, 12
 _HEIGHTS: Final[dict[ev.State, int]] = {"active": 24, "provisional": 14, "inactive": 5}
 
 
@@ -216,7 +216,7 @@ def _drawn(
         else Markup("").join(shapes)
     )
     yield _text(0, y + 11, f"{row.name} {total}", "start")
-    yield _stretched(content, y + 15, _BAR)
+    yield _stretched(content, y + 17, _BAR)
 
 
 def _told(bar: _Bar) -> str:
