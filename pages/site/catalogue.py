@@ -90,11 +90,6 @@ class Catalogue:
         self.tasks: dict[str, int] = {}
         self._reached: Head | None = None
 
-    def close(self) -> None:
-        """Forget everything."""
-        with self._lock:
-            self._tables.close()
-
     # -- asking --------------------------------------------------------------------------------
 
     def rows(self, sql: str, parameters: Mapping[str, Any] | None = None) -> list[sqlite3.Row]:

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections import defaultdict
 from collections.abc import Collection, Iterable, Iterator, Mapping
 from typing import Final
 
@@ -32,12 +33,19 @@ def tasks(visit: Visit) -> Answer:
     """All tasks that were begun, in the order of the stream."""
     log = visit.log
     pages = Pages.asked(visit, log.last_task(), _PAGE)
-    events = log.read(
-        after=log.position_at_task(pages.skip) if pages.skip else 0,
-        until=log.position_at_task(pages.last_row),
-        types=_LISTED,
-    )
-    return Answer("tasks", "Tasks", {"tasks": summarise(events), "pages": pages})
+    events = [
+        *log.read(
+            after=log.position_at_task(pages.skip) if pages.skip else 0,
+            until=log.position_at_task(pages.last_row),
+            types=_LISTED,
+        )
+    ]
+    effects: dict[int, list[ev.EffectRecorded]] = defaultdict(list)
+    for each in events:
+        if isinstance(each.event, ev.EffectRecorded) and each.task_index is not None:
+            effects[each.task_index].append(each.event)
+    rows = summarise(events)
+    return Answer("tasks", "Tasks", {"tasks": rows, "effects": effects, "pages": pages})
 
 
 def task_named(visit: Visit) -> Redirect:

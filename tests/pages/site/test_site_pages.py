@@ -224,6 +224,16 @@ def test_a_task_shows_who_was_supplied_what_and_what_it_cost(site: Site) -> None
     assert found.headers["location"] == f"{site.base}/-/tasks/{index}"
 
 
+def test_the_list_of_tasks_shows_each_effect_with_its_sign_and_label(site: Site) -> None:
+    page = site.page("tasks")
+    with EventLog.open(site.path) as log:
+        effects = [each.event for each in log.read(types=("EffectRecorded",))]
+    for sign in ("positive", "negative"):
+        shown = page.html.count(f'<span class="{sign}">')
+        assert shown == sum(isinstance(e, ev.EffectRecorded) and e.sign == sign for e in effects)
+    assert page.text.count("SCOPE") == sum(e.label == "SCOPE" for e in effects)  # type: ignore[attr-defined]
+
+
 def test_an_event_is_told_in_its_sentence_with_its_payload_causes_and_consequences(
     site: Site,
 ) -> None:
