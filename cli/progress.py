@@ -239,6 +239,7 @@ class Counted(Closing):
         self._steps = dict(steps)
         self._unit = unit
         self._step, self._done, self._of = "", 0, 0
+        self._ended = False
         self._began = self._step_began = self._going.clock()
         self._block = self._going.draw(self._picture)
 
@@ -252,8 +253,10 @@ class Counted(Closing):
         """Take in how far a step is."""
         if step != self._step:
             self._step_began = self._going.clock()
+            self._ended = False
             self._going.tell("step_started", step=step, of=of)
-        elif done == of and self._done < of:
+        if done == of and not self._ended:
+            self._ended = True
             seconds = round(self._going.clock() - self._step_began, 3)
             self._going.tell("step_done", step=step, done=done, of=of, seconds=seconds)
         self._step, self._done, self._of = step, done, of
