@@ -68,7 +68,7 @@ def _chosen(logs: Sequence[Path]) -> list[Path]:
     """The logs, each once; the side files that ``folder/*.db`` names along are left out."""
     from ..eventlog.sidefile import side_path
 
-    beside = {side_path(path) for path in logs}
+    beside = {side_path(path) for path in logs if path.name}
     return list(dict.fromkeys(path for path in logs if path not in beside))
 
 
