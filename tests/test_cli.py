@@ -30,9 +30,11 @@ from discernmem.replayers.models.llama import library
 
 SEED = 8
 HEAVY = {
+    "datasette",
     "faiss",
     "httpx",
     "immutables",
+    "jinja2",
     "llama_cpp",
     "llguidance",
     "numpy",
