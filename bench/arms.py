@@ -9,6 +9,7 @@ holds what arms leave for others: the export, the peers' files, the exact bytes 
 
 from __future__ import annotations
 
+import asyncio
 import hashlib
 import io
 import random
@@ -33,6 +34,8 @@ from discernmem.eventlog.blobs import unpack
 from discernmem.eventlog.export import export
 from discernmem.eventlog.files import initialise
 from discernmem.eventlog.importing import import_ as import_log
+from discernmem.pages.report import figures_of, write_one
+from discernmem.pages.site.server import datasette_of
 from discernmem.projections.audit import life
 from discernmem.projections.state import EVENT_TYPES, fold
 from discernmem.projections.timeline import Timeline
@@ -40,6 +43,7 @@ from discernmem.replayers.verification import verify_run
 
 STORES = 40
 MEMORIES = 200
+STORIES = 100
 
 INSERT = {
     "blobs": "insert into blobs values (?, ?, ?, ?, ?)",
@@ -367,6 +371,54 @@ def why_peer(log: Path, folder: Path) -> Taken:
     return taken
 
 
+# -- pages -------------------------------------------------------------------------------------
+
+
+def page(log: Path, _: Path) -> Taken:
+    """Pages of memories as a browser gets them, but for the network."""
+    taken = Taken()
+    client = datasette_of(log, "127.0.0.1").client
+    sizes = []
+    with asyncio.Runner() as runner:
+        for name in memories(log):
+            address = f"/{log.stem}/-/memories/{name}"
+            found = taken.ask(lambda address=address: runner.run(client.get(address)))
+            assert found.status_code == 200, found.text
+            sizes.append(len(found.content))
+    taken.note = f"the most used memory: {taken.questions[0]:.0f} ms, {sizes[0] / 1e3:.0f} kB"
+    return taken
+
+
+def report_(log: Path, folder: Path) -> Taken:
+    """The whole report, written to a file."""
+    taken = Taken()
+    target = folder / "report.html"
+
+    def write() -> None:
+        with EventLog.open(log) as opened:
+            taken.events = opened.head().position
+            write_one(opened, figures_of(opened, log.name), target, stories=STORIES)
+
+    taken.time(write)
+    taken.note = f"{target.stat().st_size / 1e6:.1f} MB, {STORIES} stories; {taken.seconds:.1f} s"
+    return taken
+
+
+def report_sqlite(log: Path, _: Path) -> Taken:
+    """Select and decode every event but what models said."""
+    taken = Taken()
+
+    def read() -> None:
+        for position, payload in rows(
+            log, "select position, payload from events where type <> ?", "ModelReplied"
+        ):
+            orjson.loads(payload)
+            taken.events = position
+
+    taken.time(read)
+    return taken
+
+
 # -- verify, export, import --------------------------------------------------------------------
 
 
@@ -470,6 +522,10 @@ ARMS: dict[str, Callable[[Path, Path], Taken]] = {
     "why": why,
     "why_sqlite": why_sqlite,
     "why_peer": why_peer,
+    "page": page,
+    "page_sqlite": why_sqlite,
+    "report": report_,
+    "report_sqlite": report_sqlite,
     "verify": verify,
     "verify_sqlite": verify_sqlite,
     "export": export_,

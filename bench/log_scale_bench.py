@@ -3,10 +3,10 @@
     python bench/log_scale_bench.py [fraction]
 
 The log is that of `tests/support/large_log.py`; it is generated once (minutes) and kept. Every arm
-is a process of its own; memory is that process's peak, libraries included. Questions (`at`, `why`)
-are random ones with everything they read in the file cache, in milliseconds: median and 95th
-percentile. The peers do the same on the same bytes, but check and link nothing: plain sqlite3, and
-eventsourcing where it has the operation (`-` where it has not).
+is a process of its own; memory is that process's peak, libraries included. Questions (`at`, `why`,
+`page`) are random ones with everything they read in the file cache, in milliseconds: median and
+95th percentile. The peers do the same on the same bytes, but check and link nothing: plain sqlite3,
+and eventsourcing where it has the operation (`-` where it has not).
 """
 
 from __future__ import annotations
@@ -22,13 +22,25 @@ from typing import Any
 ROOT = Path(__file__).resolve().parent.parent
 SUPPORT = ROOT / "tests" / "support"
 SOURCES = ("large_log.py", "large_plan.py", "large_world.py", "staged_log.py", "lively.py")
-OPERATIONS = ("append", "rebuild", "fill", "at", "why", "verify", "export", "import")
+OPERATIONS = (
+    "append",
+    "rebuild",
+    "fill",
+    "at",
+    "why",
+    "page",
+    "report",
+    "verify",
+    "export",
+    "import",
+)
 LEFT = {
     "append": ("append.db",),
     "append_sqlite": ("append.db",),
     "at_sqlite": ("stores.db",),
     "export_sqlite": ("bare.jsonl",),
     "import": ("import.db",),
+    "report": ("report.html",),
     "import_sqlite": ("import.db",),
 }
 """Files to delete after an arm, with what SQLite puts beside them."""
