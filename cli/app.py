@@ -47,16 +47,19 @@ def main(arguments: Sequence[str] | None = None) -> None:
         except click.ClickException as error:
             sys.exit(_complain(going, error.format_message(), 2))
         except DiscernmemError as error:
+            if going.stop.stopped:
+                sys.exit(_interrupted(going))
             sys.exit(_complain(going, str(error), error.exit_status, error))
-        except Stopped as stopped:
-            message = f"interrupted; {going.remedy()}"
-            sys.exit(_complain(going, message, stopped.exit_status, event="interrupted"))
-        except click.Abort:
-            message = f"interrupted; {going.remedy()}"
-            sys.exit(_complain(going, message, 130, event="interrupted"))
+        except (Stopped, click.Abort):
+            sys.exit(_interrupted(going))
         except OSError as error:
             message = f"{error.filename or 'the system'}: {error.strerror}"
             sys.exit(_complain(going, message, 3, error))
+
+
+def _interrupted(going: Going) -> int:
+    status = going.stop.exit_status if going.stop.asked else 130
+    return _complain(going, f"interrupted; {going.remedy()}", status, event="interrupted")
 
 
 def _complain(

@@ -250,7 +250,8 @@ class Counted(Closing):
             self._block = None
 
     def told(self, step: str, done: int, of: int) -> None:
-        """Take in how far a step is."""
+        """Take in how far a step is; stop here if a signal asked for it."""
+        self._going.stop.check()
         if step != self._step:
             self._step_began = self._going.clock()
             self._ended = False

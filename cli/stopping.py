@@ -18,20 +18,7 @@ SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
 
 class Stopped(BaseException):
-    """A signal ends the command; no code that catches exceptions may go on instead.
-
-    Attributes:
-        number: that of the first signal.
-    """
-
-    def __init__(self, number: int) -> None:
-        super().__init__(number)
-        self.number = number
-
-    @property
-    def exit_status(self) -> int:
-        """What a shell says of a process that a signal ended."""
-        return 128 + self.number
+    """A signal ends the command; no code that catches exceptions may go on instead."""
 
 
 @attrs.define
@@ -62,6 +49,16 @@ class Stop:
         if self._recording and not self._away and not again:
             return
         self._end()
+
+    @property
+    def stopped(self) -> bool:
+        """Whether a signal took effect, even where something made another error of it."""
+        return self._stopped
+
+    @property
+    def exit_status(self) -> int:
+        """What a shell says of a process that the first signal ended."""
+        return 128 + self.asked
 
     def check(self) -> None:
         """Stop here if that was asked."""
@@ -97,7 +94,7 @@ class Stop:
 
     def _end(self) -> NoReturn:
         self._stopped = True
-        raise Stopped(self.asked)
+        raise Stopped
 
 
 @contextmanager

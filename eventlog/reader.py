@@ -10,6 +10,13 @@ from typing import Any
 from .errors import BadInput
 from .files import BUSY_SECONDS, Row, size, wal_of
 
+_STEPS = 200_000
+"""Steps of SQLite after which Python gets its turn; there are millions in a second."""
+
+
+def _go_on() -> int:
+    return 0
+
 
 class Reader:
     """Reads a log, live or at rest, and leaves nothing beside it where that can be avoided.
@@ -38,6 +45,8 @@ class Reader:
             isolation_level=None,
             timeout=BUSY_SECONDS,
         )
+        # A statement of many seconds is left now and then, so that signals are handled.
+        self._connection.set_progress_handler(_go_on, _STEPS)
         if self._damaged:
             self._connection.execute("pragma writable_schema = on")
 

@@ -22,18 +22,19 @@ def recording() -> Stop:
 
 
 def test_where_nothing_is_recorded_a_signal_stops_at_once() -> None:
-    with pytest.raises(Stopped) as stopped:
-        Stop().handle(TERM, None)
-    assert stopped.value.exit_status == 143
+    stop = Stop()
+    with pytest.raises(Stopped):
+        stop.handle(TERM, None)
+    assert stop.exit_status == 143
 
 
 def test_the_answer_that_is_waited_for_is_recorded_first() -> None:
     stop = recording()
     stop.hear(Asking("embedding"))
     stop.handle(INT, None)
-    with pytest.raises(Stopped) as stopped:
+    with pytest.raises(Stopped):
         stop.hear(Observed("TextEmbedded", "world"))
-    assert stopped.value.exit_status == 130
+    assert stop.exit_status == 130
 
 
 def test_all_answers_that_were_asked_for_at_once_are_recorded_first() -> None:
@@ -57,9 +58,9 @@ def test_the_second_signal_does_not_wait_and_the_first_names_the_status() -> Non
     stop = recording()
     stop.hear(Asking("embedding"))
     stop.handle(TERM, None)
-    with pytest.raises(Stopped) as stopped:
+    with pytest.raises(Stopped):
         stop.handle(INT, None)
-    assert stopped.value.exit_status == 143
+    assert stop.exit_status == 143
 
 
 def test_the_code_of_others_is_stopped_at_once_also_when_it_goes_on_regardless() -> None:
