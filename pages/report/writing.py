@@ -15,10 +15,10 @@ from ...eventlog.log import EventLog
 from ...projections.story import Story, story
 from ...projections.trajectories import Step, sides
 from ...projections.turning import Turn
-from .. import charts
 from ..lifelines import Link, lifeline
 from ..rendering import environment
-from . import numbers, pictures
+from ..strips import strip
+from . import memory_charts, numbers, score_charts
 from .figures import Figures, settings
 from .roster import Entry, most_told, roster
 from .several import ABLATED, Comparison
@@ -77,9 +77,9 @@ def write_one(log: EventLog, run: Figures, target: Path, *, stories: int) -> Non
             "run": run,
             "facts": settings,
             "quote": shlex.quote,
-            "scores": tuple(pictures.of_scores(run)),
-            "costs": tuple(pictures.of_costs(run)),
-            "figures": tuple(pictures.of_memories(run)),
+            "scores": tuple(score_charts.of_scores(run)),
+            "costs": tuple(score_charts.of_costs(run)),
+            "figures": tuple(memory_charts.of_memories(run)),
             "entries": entries,
             "turned": sum(entry.turned for entry in entries),
             "told": told,
@@ -98,10 +98,10 @@ def write_several(found: Comparison, target: Path) -> None:
         {
             "found": found,
             "facts": settings,
-            "scores": tuple(pictures.of_score_runs(found)),
-            "sweep": pictures.of_sweep(found),
+            "scores": tuple(score_charts.of_score_runs(found)),
+            "sweep": score_charts.of_sweep(found),
             "ablated": found.varied == ABLATED,
-            "figures": tuple(pictures.of_runs(found.runs)),
+            "figures": tuple(memory_charts.of_runs(found.runs)),
         },
     )
 
@@ -159,7 +159,7 @@ def _write(target: Path, template: str, context: Mapping[str, Any]) -> None:
     try:
         with files.reported(target), _opened(draft) as file:
             file.write(MARK)
-            for part in page.generate(context, numbers=numbers, strip=charts.strip):
+            for part in page.generate(context, numbers=numbers, strip=strip):
                 file.write(part.translate(_NO_TEXT))
         with files.reported(target):
             files.publish(draft, files.beside(target, ""))

@@ -11,9 +11,11 @@ from hypothesis import given
 from hypothesis import strategies as st
 from markupsafe import Markup
 
-from discernmem.pages import charts, drawing
-from discernmem.pages.charts import Pair, Parts, Series, Spread
+from discernmem.pages import charts, drawing, row_charts
+from discernmem.pages.charts import Series
 from discernmem.pages.drawing import HEIGHT, WIDTH, Axis, Scale
+from discernmem.pages.row_charts import Pair, Parts, Spread
+from discernmem.pages.strips import strip
 from discernmem.projections.lifeline import Line, Stretch
 
 HOSTILE = '<script>alert("x")</script> & \u202e'
@@ -195,7 +197,7 @@ def test_the_highest_of_a_sweep_is_marked_and_every_equal_one() -> None:
 
 def test_parts_fill_the_whole_bar() -> None:
     row = Parts(name="", parts=(("provisional", 0.25), ("active", 0.0), ("inactive", 0.75)))
-    svg = charts.stacks("t", "d", [row])
+    svg = row_charts.stacks("t", "d", [row])
     rects = [each for each in parsed(svg).iter("rect") if each.get("height") == "26"]
     widths = [float(each.attrib["width"]) for each in rects]
     assert widths == [WIDTH / 4, 0, WIDTH * 3 / 4]
@@ -204,9 +206,19 @@ def test_parts_fill_the_whole_bar() -> None:
     assert "0.0\u202f%" not in said
 
 
+def test_the_share_of_a_narrow_part_is_said_beside_that_of_its_neighbour() -> None:
+    parts = (("provisional", 0.71), ("active", 0.24), ("inactive", 0.05))
+    svg = row_charts.stacks("t", "d", [Parts(name="", parts=parts)])
+    said = [each for each in parsed(svg).iter("text") if (each.text or "").endswith("%")]
+    assert [each.text for each in said] == ["71.0\u202f%", "24.0\u202f%", "5.0\u202f%"]
+    ends = [float(e.attrib["x"]) + drawing.width_of(e.text or "") for e in said]
+    assert ends[1] < float(said[2].attrib["x"])
+    assert ends[2] <= WIDTH
+
+
 def test_the_hollow_dot_is_the_share_of_the_store() -> None:
     row = Pair(name="a", hollow=0.1, filled=0.4, says="")
-    svg = charts.pairs("t", "d", [row], ("store", "injections"))
+    svg = row_charts.pairs("t", "d", [row], ("store", "injections"))
     hollow, filled = of_class(svg, "hollow")[-1], of_class(svg, "dot")[-1]
     x = drawing.shares("", 0.4).scale(10, WIDTH - 24)
     assert float(hollow.attrib["cx"]) == pytest.approx(x(0.1), abs=0.01)
@@ -216,7 +228,7 @@ def test_the_hollow_dot_is_the_share_of_the_store() -> None:
 def test_whiskers_reach_from_low_to_high_and_zero_is_shown_where_it_is_between() -> None:
     row = Spread(name="a", low=-0.5, value=0.1, high=0.5, says="")
     axis = drawing.scores("", [-0.5, 0.5])
-    svg = charts.whiskers("t", "d", [row], axis)
+    svg = row_charts.whiskers("t", "d", [row], axis)
     x = axis.scale(10, WIDTH - 24)
     line = of_class(svg, "whisker")[0].attrib
     assert (float(line["x1"]), float(line["x2"])) == (
@@ -225,11 +237,11 @@ def test_whiskers_reach_from_low_to_high_and_zero_is_shown_where_it_is_between()
     )
     assert float(of_class(svg, "diagonal")[0].attrib["x1"]) == pytest.approx(x(0), abs=0.01)
     above = Spread(name="a", low=0.1, value=0.2, high=0.5, says="")
-    assert of_class(charts.whiskers("t", "d", [above], drawing.ages(0.1)), "diagonal") == []
+    assert of_class(row_charts.whiskers("t", "d", [above], drawing.ages(0.1)), "diagonal") == []
 
 
 def test_lying_bars_are_as_long_as_their_value() -> None:
-    svg = charts.bars("t", "d", [("a", 3.0, ""), ("b", 12.0, "")], 12.0)
+    svg = row_charts.bars("t", "d", [("a", 3.0, ""), ("b", 12.0, "")], 12.0)
     assert [float(each.attrib["width"]) for each in of_class(svg, "bar")] == [WIDTH / 4, WIDTH]
 
 
@@ -243,12 +255,12 @@ def every_chart(said: str) -> dict[str, Markup]:
         "areas": charts.areas(said, said, [("active", [1, 2])], [0, 10], axis, axis),
         "columns": charts.columns(said, said, [(said, 1.0, said)], said),
         "sweep": charts.sweep(said, said, [number], said, drawing.scores(said, [0.1, 0.3])),
-        "stacks": charts.stacks(said, said, [Parts(name=said, parts=(("active", 1.0),))]),
-        "pairs": charts.pairs(
+        "stacks": row_charts.stacks(said, said, [Parts(name=said, parts=(("active", 1.0),))]),
+        "pairs": row_charts.pairs(
             said, said, [Pair(name=said, hollow=0.1, filled=0.2, says=said)], (said, said)
         ),
-        "whiskers": charts.whiskers(said, said, [spread], drawing.scores(said, [0.1, 0.3])),
-        "bars": charts.bars(said, said, [(said, 1.0, said)], 2.0),
+        "whiskers": row_charts.whiskers(said, said, [spread], drawing.scores(said, [0.1, 0.3])),
+        "bars": row_charts.bars(said, said, [(said, 1.0, said)], 2.0),
     }
 
 
@@ -291,19 +303,19 @@ def line(*stretches: tuple[int, str, int], done: int = 10) -> Line:
 
 
 def test_a_strip_is_as_long_as_the_memory_has_lived() -> None:
-    svg = charts.strip(line((2, "provisional", 1), (5, "active", 1), done=8), "m1")
+    svg = strip(line((2, "provisional", 1), (5, "active", 1), done=8), "m1")
     (provisional,), (active,) = of_class(svg, "fill-provisional"), of_class(svg, "fill-active")
     assert provisional.get("d") == "M32 3h48v5h-48z"
     assert active.get("d") == "M80 0h48v8h-48z"
 
 
 def test_a_strip_marks_new_versions_only() -> None:
-    svg = charts.strip(line((1, "active", 1), (3, "provisional", 2), (6, "inactive", 2)), "m1")
+    svg = strip(line((1, "active", 1), (3, "provisional", 2), (6, "inactive", 2)), "m1")
     (turn,) = of_class(svg, "turn")
     assert turn.get("d") == "M48 0v9"
 
 
 def test_a_memory_admitted_at_the_very_end_has_a_strip_too() -> None:
-    svg = charts.strip(line((10, "provisional", 1)), "m1")
+    svg = strip(line((10, "provisional", 1)), "m1")
     (shape,) = of_class(svg, "fill-provisional")
     assert shape.get("d") == "M160 3h1v5h-1z"
