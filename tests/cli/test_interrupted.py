@@ -148,7 +148,7 @@ def test_at_any_moment_and_again_and_again_it_comes_to_the_same_end(
         if "ends at event" in err:
             command = goes_on(err.splitlines()[-1], stand_in.log)
         elif process.returncode > 0:
-assert re.search("nothing was (recorded|changed), run it again|is finished", err), err
+            assert re.search("nothing was (recorded|changed), run it again|is finished", err), err
     if stand_in.log.exists() and command[0] == "resume":
         main(["resume", str(stand_in.log)])
     elif not stand_in.log.exists():
