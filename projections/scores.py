@@ -126,19 +126,23 @@ def score_rows(log: EventLog) -> tuple[ScoreRow, ...]:
 
 def scores_of(rows: Sequence[ScoreRow]) -> Scores:
     """The scores of a run in short."""
-    known = [_compared(row) for row in rows if row.without is not None]
-    original, without, gain = bootstrap(known) or (None, None, None)
-    all_known = len(known) == len(rows)
+    known = _known(rows)
+    gains = [score - without for score, without in known]
     return Scores(
         tasks=len(rows),
         known=len(known),
-        helped=sum(difference > 0 for *_, difference in known),
-        hurt=sum(difference < 0 for *_, difference in known),
-        mean=original if all_known else bootstrap([[row.score] for row in rows])[0],
-        original=original,
-        without=without,
-        gain=gain,
+        helped=sum(gain > 0 for gain in gains),
+        hurt=sum(gain < 0 for gain in gains),
+        mean=bootstrap([row.score for row in rows]),
+        original=bootstrap([score for score, _ in known]),
+        without=bootstrap([without for _, without in known]),
+        gain=bootstrap(gains),
     )
+
+
+def _known(rows: Sequence[ScoreRow]) -> list[tuple[float, float]]:
+    """The original score and that with no memory, of the tasks where both are known."""
+    return [(row.score, row.without) for row in rows if row.without is not None]
 
 
 def paired(rows: Sequence[ScoreRow], others: Sequence[ScoreRow]) -> Paired:
@@ -149,7 +153,7 @@ def paired(rows: Sequence[ScoreRow], others: Sequence[ScoreRow]) -> Paired:
         tasks=len(gains),
         better=sum(gain > 0 for gain in gains),
         worse=sum(gain < 0 for gain in gains),
-        gain=bootstrap([[gain] for gain in gains])[0] if gains else None,
+        gain=bootstrap(gains),
     )
 
 
@@ -159,51 +163,45 @@ def running(rows: Sequence[ScoreRow], points: int = 40) -> tuple[RunningMean, ..
     They are over the tasks whose score with no memory is known, or over all where it never is.
     """
     chosen = [row for row in rows if row.without is not None] or list(rows)
-    values = [_compared(row) for row in chosen]
     places = sorted({len(chosen) * part // points for part in range(1, points + 1)} - {0})
     found = []
     for place in places:
-        mean, *others = bootstrap(values[:place])
-        without, gain = others or (None, None)
+        first = chosen[:place]
+        mean = bootstrap([row.score for row in first])
+        known = _known(first)
+        assert mean is not None
         found.append(
-            RunningMean(index=chosen[place - 1].index, mean=mean, without=without, gain=gain)
+            RunningMean(
+                index=first[-1].index,
+                mean=mean,
+                without=bootstrap([without for _, without in known]),
+                gain=bootstrap([score - without for score, without in known]),
+            )
         )
     return tuple(found)
 
 
-def _compared(row: ScoreRow) -> tuple[float, ...]:
-    """A score; that with no memory and the difference too, if it is known."""
-    if row.without is None:
-        return (row.score,)
-    return (row.score, row.without, row.score - row.without)
+def bootstrap(values: Sequence[float]) -> Interval | None:
+    """The mean of some values with its 95 % interval, None without a value.
 
-
-def bootstrap(rows: Sequence[Sequence[float]]) -> tuple[Interval, ...]:
-    """The mean of each column with its 95 % interval, by resampling whole rows.
-
-    Equal rows are drawn together: how often each kind of row comes up in a resample is
-    multinomial, which is the same as drawing the rows one by one. The draws depend on the rows as
-    a collection only, and on nothing else; without a row there is no column.
+    Equal values are drawn together: how often each comes up in a resample is multinomial, which is
+    the same as drawing them one by one. The draws depend on the values alone, not on their order.
     """
-    if not rows:
-        return ()
-    kinds, counts = np.unique(np.asarray(rows, dtype=float), axis=0, return_counts=True)
-    size = int(counts.sum())
+    if not values:
+        return None
+    kinds, counts = np.unique(np.asarray(values, dtype=float), return_counts=True)
+    size = len(values)
     # The one generator of numpy whose draws are promised never to change.
     random = np.random.RandomState(SEED)
     per_chunk = max(1, _CHUNK // len(kinds))
-    means = np.concatenate(
+    sums = np.concatenate(
         [
             random.multinomial(size, counts / size, min(per_chunk, RESAMPLES - start)) @ kinds
             for start in range(0, RESAMPLES, per_chunk)
         ]
     )
-    low, high = np.percentile(means / size, _PERCENTILES, axis=0)
-    mean = counts @ kinds / size
-    return tuple(
-        Interval(mean=_rounded(at), low=_rounded(least), high=_rounded(most))
-        for at, least, most in zip(mean, low, high, strict=True)
-    )
+    low, high = np.percentile(sums / size, _PERCENTILES)
+    return Interval(mean=_rounded(counts @ kinds / size), low=_rounded(low), high=_rounded(high))
 
 
 def _rounded(value: float) -> float:

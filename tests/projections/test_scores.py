@@ -47,51 +47,56 @@ def test_intervals_are_those_of_drawing_tasks_one_by_one(kind: str) -> None:
         "rare": [1.0] * 2 + [0.0] * 38,
         "spread": [draw.random() for _ in range(40)],
     }[kind]
-    (found,) = bootstrap([[value] for value in values])
+    found = bootstrap(values)
+    assert found is not None
     low, high = brute(values)
     assert found.mean == pytest.approx(sum(values) / 40, abs=1e-6)
     assert found.low == pytest.approx(low, abs=0.02)
     assert found.high == pytest.approx(high, abs=0.02)
 
 
-def test_columns_are_resampled_together() -> None:
-    """Of scores that always differ by as much, the difference is sure whatever is drawn."""
-    rows = [[value, value - 0.25, 0.25] for value in (0.25, 0.5, 1.0, 1.0, 0.75)]
-    one, other, difference = bootstrap(rows)
-    assert difference == Interval(mean=0.25, low=0.25, high=0.25)
-    assert one.low - other.low == pytest.approx(0.25, abs=1e-6)
-    assert one.high - other.high == pytest.approx(0.25, abs=1e-6)
+def test_of_scores_that_always_differ_by_as_much_the_difference_is_sure() -> None:
+    found = scores_of([row(n, score, score - 0.25) for n, score in enumerate((0.25, 0.5, 1.0), 1)])
+    assert found.gain == Interval(mean=0.25, low=0.25, high=0.25)
+    assert found.original is not None
+    assert found.original.low < found.original.high
+
+
+def test_equal_scores_have_equal_intervals_whatever_they_are_compared_with() -> None:
+    first = scores_of([row(n, n % 2, n % 3 == 0) for n in range(1, 13)])
+    second = scores_of([row(n, 1.0, n % 3 == 0) for n in range(1, 13)])
+    assert first.without == second.without
 
 
 def test_what_is_drawn_is_the_same_every_time() -> None:
     """The draws are pinned: a report of a log must not change with the library that makes it."""
-    (found,) = bootstrap([[1.0], [0.0], [0.5], [0.25], [1.0], [0.0]])
+    found = bootstrap([1.0, 0.0, 0.5, 0.25, 1.0, 0.0])
     assert found == Interval(mean=0.458333, low=0.125, high=0.791667)
 
 
 @given(st.lists(st.sampled_from([0.0, 0.25, 0.5, 1.0]), min_size=1, max_size=12))
 def test_the_order_of_tasks_changes_no_interval(values: list[float]) -> None:
-    rows = [[value] for value in values]
-    assert bootstrap(rows) == bootstrap(rows[::-1])
+    assert bootstrap(values) == bootstrap(values[::-1])
 
 
 @given(st.lists(st.floats(-1, 1), min_size=1, max_size=8))
 def test_an_interval_lies_among_the_values(values: list[float]) -> None:
-    (found,) = bootstrap([[value] for value in values])
+    found = bootstrap(values)
+    assert found is not None
     assert min(values) - 1e-6 <= found.low <= found.high <= max(values) + 1e-6
 
 
 def test_without_a_task_there_is_no_interval() -> None:
-    assert bootstrap([]) == ()
-    (one,) = bootstrap([[0.5]])
-    assert one == Interval(mean=0.5, low=0.5, high=0.5)
+    assert bootstrap([]) is None
+    assert bootstrap([0.5]) == Interval(mean=0.5, low=0.5, high=0.5)
 
 
-def test_many_kinds_of_rows_are_drawn_in_parts() -> None:
-    """More kinds than fit at once are drawn in chunks, and mean the same."""
+def test_many_kinds_of_values_are_drawn_in_parts() -> None:
+    """More kinds than are drawn at once are drawn in chunks, and mean the same."""
     draw = random.Random(5)
     values = [round(draw.random(), 3) for _ in range(900)]
-    (found,) = bootstrap([[value] for value in values])
+    found = bootstrap(values)
+    assert found is not None
     spread = 1.96 * float(np.std(values)) / 30
     assert found.low == pytest.approx(found.mean - spread, abs=0.002)
     assert found.high == pytest.approx(found.mean + spread, abs=0.002)
