@@ -36,6 +36,8 @@ def print_summary(log: Path) -> None:
 
 def table(rows: Sequence[TaskRow]) -> str:
     """One row per task, in columns."""
+    from ..projections.telling import signed
+
     table = [("t", "task", "score", "supplied", "effects", "new", "transitions", "run", "saved")]
     table += [
         (
@@ -43,7 +45,7 @@ def table(rows: Sequence[TaskRow]) -> str:
             row.task,
             "" if row.score is None else f"{row.score:.2f}",
             " ".join(row.supplied),
-            " ".join(f"{name}:{effect:+.2f} {label}" for name, effect, label in row.effects),
+            " ".join(f"{name}:{signed(effect)} {label}" for name, effect, label in row.effects),
             " ".join(f"+{name}" for name in (*row.admitted, *row.revised)),
             " ".join(f"{name}→{after} ({rule})" for name, after, rule in row.transitions),
             str(row.executions_run),
@@ -133,8 +135,10 @@ def numbers(named: Iterable[tuple[str, float | None]]) -> str:
 
 
 def effect(value: float | None) -> str:
-    """An effect or a difference with its sign; what would be -0.00 is +0.00."""
-    return "\N{EN DASH}" if value is None else f"{round(value, 2) + 0.0:+.2f}"
+    """An effect or a difference with its sign."""
+    from ..projections.telling import signed
+
+    return "\N{EN DASH}" if value is None else signed(value)
 
 
 def conditions(log: EventLog, memory: Memory) -> Iterator[str]:

@@ -9,7 +9,7 @@ from typing import Final
 import jinja2
 from markupsafe import Markup
 
-from ..projections.telling import tell
+from ..projections.telling import signed, tell
 
 _THIN: Final = "\N{NARROW NO-BREAK SPACE}"
 _NOTHING: Final = "\N{EN DASH}"
@@ -43,7 +43,7 @@ def score(value: float | None) -> str:
 
 def effect(value: float | None) -> str:
     """An effect or a difference with its sign and two decimals; none is +0.00."""
-    return _NOTHING if value is None else f"{value:+.2f}"
+    return _NOTHING if value is None else signed(value)
 
 
 def share(value: float | None) -> str:

@@ -62,7 +62,7 @@ def tell(event: ev.Event) -> str:
         case ev.EffectMeasured():
             changed = "" if event.changed else ", the runs were the same"
             return (
-                f"effect {event.effect:+.2f} ({event.sign}) on {event.task}: "
+                f"effect {signed(event.effect)} ({event.sign}) on {event.task}: "
                 f"{event.score_with:.2f} with, {event.score_without:.2f} without{changed}"
             )
         case ev.ScopeChecked():
@@ -77,7 +77,7 @@ def tell(event: ev.Event) -> str:
             return f"label {event.label}: {event.reason}"
         case ev.EffectRecorded():
             return (
-                f"effect {event.effect:+.2f} ({event.sign}, {event.label}) on {event.task} "
+                f"effect {signed(event.effect)} ({event.sign}, {event.label}) on {event.task} "
                 f"recorded for {_version(event)} ({event.origin})"
             )
         case ev.UseConditionsGeneralised():
@@ -143,6 +143,11 @@ def tell(event: ev.Event) -> str:
             return f"run finished: {event.tasks} tasks, mean score {event.mean_score:.3f}"
         case _:
             raise AssertionError(f"no sentence for {type(event).__name__}")
+
+
+def signed(effect: float) -> str:
+    """An effect, a difference or a margin with its sign; what rounds to nothing is +0.00."""
+    return f"{round(effect, 2) + 0.0:+.2f}"
 
 
 def _overridden(event: ev.MemoryOverridden) -> str:
