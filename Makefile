@@ -30,7 +30,7 @@ demo: install
 	@$(BIN)/discernmem demo
 
 test: install frameworks browser
-	@$(BIN)/python -m pytest -p no:cacheprovider -n 2 --dist loadfile
+	@$(BIN)/python -m pytest -p no:cacheprovider -n 2 --dist loadfile --no-loadscope-reorder
 
 faults: install
 	@$(BIN)/python tests/faults/campaign.py
