@@ -7,7 +7,6 @@ import re
 from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING, Any, Final
-from unicodedata import category
 
 import click
 
@@ -20,7 +19,6 @@ if TYPE_CHECKING:
     from ..projections.tallies import Tally
 
 _NOT_SPACE: Final = re.compile(r"\r\n|[^\S ]")
-_JOINERS: Final = "\N{ZERO WIDTH NON-JOINER}\N{ZERO WIDTH JOINER}"
 
 
 def print_summary(log: Path) -> None:
@@ -153,19 +151,11 @@ def conditions(log: EventLog, memory: Memory) -> Iterator[str]:
 def shown(text: str) -> str:
     """A text from anywhere as it may be printed: one line that changes nothing around it.
 
-    White space becomes spaces. Everything else that is not seen, such as what moves a cursor,
-    turns the direction of writing or hides words, is written as an escape; only the joiners that
-    scripts and emoji are made with stay.
+    White space becomes spaces, and what is not seen is written as an escape.
     """
-    if text.isprintable():
-        return text
-    return "".join(map(_seen, _NOT_SPACE.sub(" ", text)))
+    from ..projections.visible import visible
 
-
-def _seen(letter: str) -> str:
-    if letter.isprintable() or letter in _JOINERS or category(letter) in ("Cn", "Co"):
-        return letter
-    return letter.encode("unicode_escape", "backslashreplace").decode("ascii")
+    return visible(_NOT_SPACE.sub(" ", text))
 
 
 def said(recorded: Any) -> str:

@@ -12,6 +12,7 @@ from typing import Final
 import attrs
 from markupsafe import Markup
 
+from ..projections.visible import visible
 from .rendering import count, share
 
 WIDTH: Final = 420
@@ -70,7 +71,9 @@ def scores(name: str, values: Iterable[float]) -> Axis:
     found = list(values)
     low, high = min(found, default=0.0), max(found, default=1.0)
     room = max((high - low) * 0.08, (0.12 - (high - low)) / 2)
-    low, high = low - room, high + room
+    # There is no score below 0 or above 1, so an axis of such has no place for one either.
+    low = low - room if low < 0 else max(low - room, 0.0)
+    high = high + room if high > 1 else min(high + room, 1.0)
     step = _step(low, high, _ROUND if high - low > 0.5 else _WHOLE)
     return Axis(name, low, high, tuple((v, f"{v:.2f}") for v in _multiples(low, high, step)))
 
@@ -131,6 +134,8 @@ def _multiples(low: float, high: float, step: float) -> list[float]:
 
 def element(name: str, content: str = "", /, **attributes: float | str) -> Markup:
     """An element; numbers have two decimals at most, and ``_`` in names is ``-``."""
+    if not isinstance(content, Markup):
+        content = visible(content)
     said = Markup("").join(
         Markup(' {}="{}"').format(key.rstrip("_").replace("_", "-"), place(value))
         for key, value in attributes.items()
@@ -199,7 +204,7 @@ def bottom(x: Scale, y: float, across: Axis) -> Iterator[Markup]:
     for value, said in across.ticks:
         at = x(value)
         half = width_of(said) / 2
-        anchor = "end" if at + half > WIDTH else "middle"
+        anchor = "end" if at + half > WIDTH - 4 else "middle"
         yield element("line", class_="axis", x1=at, x2=at, y1=y, y2=y + 4)
         yield words(min(at, WIDTH) if anchor == "middle" else WIDTH, y + 17, said, anchor=anchor)
     if across.name:

@@ -15,6 +15,7 @@ from markupsafe import Markup
 from ..eventlog import events as ev
 from ..projections.lifeline import Line, Mark, Stretch
 from ..projections.story import Story
+from ..projections.visible import visible
 
 Link = Callable[[str, object], str]
 """Kind and id of a thing to its address, empty where it has none."""
@@ -130,10 +131,10 @@ def _stretched(content: Markup, y: int, height: int) -> Markup:
 
 def _spans(line: Line) -> Iterator[tuple[Stretch, float, float]]:
     """Every stretch with where it begins and ends; even one that just began can be seen."""
-    ends = [stretch.after for stretch in line.stretches[1:]] + [max(line.done, 1)]
-    for stretch, end in zip(line.stretches, ends, strict=True):
-        begin = min(_x(line, stretch.after), _SPAN - _LEAST)
-        yield stretch, begin, max(_x(line, end), begin + _LEAST)
+    begins = [min(_x(line, stretch.after), _SPAN - _LEAST) for stretch in line.stretches]
+    ends = [*begins[1:], _x(line, line.done)]
+    for stretch, begin, end in zip(line.stretches, begins, ends, strict=True):
+        yield stretch, begin, max(end, begin + _LEAST)
 
 
 def _band(line: Line) -> Iterator[Markup]:
@@ -222,7 +223,7 @@ def _drawn(
 def _told(bar: _Bar) -> str:
     first = bar.marks[0]
     more = f", and {len(bar.marks) - 1} more" if len(bar.marks) > 1 else ""
-    return f"task {first.after}: {first.says} [{first.position}]{more}"
+    return f"task {first.after}: {visible(first.says)} [{first.position}]{more}"
 
 
 def _described(story: Story) -> str:

@@ -4,12 +4,13 @@ from __future__ import annotations
 
 from functools import cache
 from importlib import resources
-from typing import Final
+from typing import Any, Final
 
 import jinja2
 from markupsafe import Markup
 
 from ..projections.telling import signed, tell
+from ..projections.visible import visible
 
 _THIN: Final = "\N{NARROW NO-BREAK SPACE}"
 _NOTHING: Final = "\N{EN DASH}"
@@ -17,10 +18,14 @@ _NOTHING: Final = "\N{EN DASH}"
 
 @cache
 def environment() -> jinja2.Environment:
-    """Templates of this package: whatever is put into them is text, and a missing name an error."""
+    """Templates of this package: whatever is put into them is text, and a missing name an error.
+
+    What cannot be seen of a text is written as an escape, as in a terminal.
+    """
     made = jinja2.Environment(
         loader=jinja2.PackageLoader(__package__),
         autoescape=True,
+        finalize=_seen,
         undefined=jinja2.StrictUndefined,
         trim_blocks=True,
         lstrip_blocks=True,
@@ -28,6 +33,10 @@ def environment() -> jinja2.Environment:
     made.filters.update(score=score, effect=effect, share=share, count=count, tell=tell)
     made.globals["style"] = style
     return made
+
+
+def _seen(value: Any) -> Any:
+    return visible(value) if isinstance(value, str) and not isinstance(value, Markup) else value
 
 
 @cache

@@ -14,18 +14,20 @@ from .drawing import Scale, element
 _SIGNS: Final[tuple[Sign, ...]] = ("neutral", "positive", "negative")
 _WIDTH: Final = 160
 _HEIGHT: Final = 16
+_LEAST: Final = 2
 _HIGH: Final = {"active": 8, "provisional": 5, "inactive": 2}
 
 
 def strip(line: Line, name: str) -> Markup:
     """The life of a memory in a table: a band as high as its state, below it each effect's sign."""
     x = Scale(0, line.tasks, 0, _WIDTH)
-    ends = [each.after for each in line.stretches[1:]] + [max(line.done, line.stretches[-1].after)]
+    # What has just begun is seen as well.
+    begins = [min(round(x(each.after)), _WIDTH - _LEAST) for each in line.stretches]
+    ends = [*begins[1:], max(round(x(line.done)), begins[-1] + _LEAST)]
     shapes: dict[str, str] = {}
-    for stretch, end in zip(line.stretches, ends, strict=True):
+    for stretch, left, right in zip(line.stretches, begins, ends, strict=True):
         high = _HIGH[stretch.state]
-        left = round(x(stretch.after))
-        wide = max(round(x(end)) - left, 1)
+        wide = max(right - left, 1)
         looks = f"fill-{stretch.state}"
         shapes[looks] = shapes.get(looks, "") + f"M{left} {8 - high}h{wide}v{high}h-{wide}z"
     turns = "".join(

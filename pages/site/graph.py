@@ -11,6 +11,7 @@ from markupsafe import Markup
 from ...eventlog.log import EventLog, Recorded
 from ...projections.facts import evidence_of
 from ...projections.telling import tell
+from ...projections.visible import visible
 from .links import Links
 
 SHOWN: Final = 6
@@ -159,7 +160,7 @@ def _edge(x1: float, y1: float, x2: float, y2: float, *, direct: bool) -> Markup
 
 
 def _node(recorded: Recorded, x: float, y: float, link: Links, *, here: bool = False) -> Markup:
-    says = tell(recorded.event)
+    says = visible(tell(recorded.event))
     short = says if len(says) <= _CHARACTERS else f"{says[: _CHARACTERS - 1]}…"
     return Markup(
         '<a href="{to}"{current}><title>{says}</title>'

@@ -9,6 +9,7 @@ from typing import Final
 import attrs
 from markupsafe import Markup, escape
 
+from ...projections.visible import visible
 from .catalogue import Catalogue
 from .visiting import Answer, Pages, Visit
 
@@ -88,8 +89,8 @@ def _found(catalogue: Catalogue, words: str, pages: Pages) -> Iterator[Found]:
 def _marked(text: str) -> Markup:
     """The text, escaped, with what is between the two signs as marks."""
     first, *rest = text.split(_BEGIN)
-    made = escape(first)
+    made = escape(visible(first))
     for each in rest:
         word, _, after = each.partition(_END)
-        made += Markup("<mark>{}</mark>{}").format(word, after)
+        made += Markup("<mark>{}</mark>{}").format(visible(word), visible(after))
     return made

@@ -270,7 +270,7 @@ def test_a_chart_says_what_it_shows_and_escapes_it(name: str) -> None:
     root = parsed(svg)
     assert root.get("role") == "img"
     assert [root[0].tag, root[1].tag] == ["title", "desc"]
-    assert root[0].text == root[1].text == HOSTILE
+    assert root[0].text == root[1].text == HOSTILE.replace("\u202e", r"\u202e")
     assert "<script" not in svg
     assert "style=" not in svg
 
@@ -318,4 +318,11 @@ def test_a_strip_marks_new_versions_only() -> None:
 def test_a_memory_admitted_at_the_very_end_has_a_strip_too() -> None:
     svg = strip(line((10, "provisional", 1)), "m1")
     (shape,) = of_class(svg, "fill-provisional")
-    assert shape.get("d") == "M160 3h1v5h-1z"
+    assert shape.get("d") == "M158 3h2v5h-2z"
+
+
+def test_a_strip_shows_the_state_a_memory_came_to_at_the_very_end() -> None:
+    svg = strip(line((2, "provisional", 1), (4, "active", 1), (10, "inactive", 1)), "m1")
+    (active,), (inactive,) = of_class(svg, "fill-active"), of_class(svg, "fill-inactive")
+    assert active.get("d") == "M64 0h94v8h-94z"
+    assert inactive.get("d") == "M158 6h2v2h-2z"

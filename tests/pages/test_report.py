@@ -14,7 +14,7 @@ import pytest
 from lively import lively_world, quick_folder, record, rich_seed
 from report_pages import HTML, SVG, Report, reported
 from scenario import Scenario, play
-from site_logs import CONTROL, HOSTILE, admit
+from site_logs import HOSTILE, SHOWN, admit
 from turned import HARD, SCENARIOS, told
 
 from discernmem.eventlog import EventLog
@@ -235,10 +235,7 @@ def test_whatever_a_model_wrote_is_text(tmp_path: Path) -> None:
     assert found.said("m1").count("<script>alert(1)</script>") > 1
     rules = [row[-1].text or "" for row in found.rows.values()]
     assert rules[0] == HARD.replace("first herb", "herbs")
-    for body in HOSTILE:
-        if body != CONTROL:
-            assert body in rules
-    assert "bell \u2407 and escape \u241b[31mred" in rules
+    assert rules[-len(HOSTILE) :] == [SHOWN[body] for body in HOSTILE]
     assert "<b>&'\" .db" in found.text
     # The command to type next has the name as a shell wants it.
     assert """discernmem verify '<b>&'"'"'" .db'""" in found.text

@@ -22,11 +22,18 @@ from discernmem.pages.site.server import datasette_of
 
 SCRIPT = "<script>alert('rule')</script><img src=x onerror=alert(1)>"
 LONG = "W" * 3000
-RIGHT_TO_LEFT = "קרא את \u202eהקטע\u202c פעמיים"  # noqa: RUF001
+RIGHT_TO_LEFT = "קרא את הקטע פעמיים"
+TURNING = "a question \u2069about\u202e rivers\u2066 and \u200bmore"
 EMOJI = "🧭 look 👩‍🔬 twice 🏳️‍🌈"
 LINK = "javascript:alert(document.domain)"
 CONTROL = "bell \x07 and escape \x1b[31mred"
-HOSTILE = (SCRIPT, LONG, RIGHT_TO_LEFT, EMOJI, LINK, CONTROL)
+HOSTILE = (SCRIPT, LONG, RIGHT_TO_LEFT, EMOJI, LINK, TURNING, CONTROL)
+SHOWN = {
+    **{text: text for text in HOSTILE},
+    TURNING: r"a question \u2069about\u202e rivers\u2066 and \u200bmore",
+    CONTROL: r"bell \x07 and escape \x1b[31mred",
+}
+"""How a page shows each: what cannot be seen, or would turn what is around it, as an escape."""
 
 
 class Page(HTMLParser):
