@@ -12,7 +12,7 @@ import click
 
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
-from .printing import json_text
+from .printing import json_text, shown
 
 _STORIES = 100
 
@@ -42,6 +42,8 @@ def report(logs: Sequence[Path], output: Path, stories: int | None, as_json: boo
     from ..eventlog.log import EventLog
     from ..pages.report import check_target, compare, figures_of, write_one, write_several
 
+    if str(output) == "-":
+        raise BadInput("-o -: a report is written to a file; name one, such as report.html")
     chosen = _chosen(logs or (Path(os.environ.get("DISCERNMEM_LOG", "run.db")),))
     if stories is not None and len(chosen) > 1:
         raise BadInput("--stories: stories are told of one run; give one log")
@@ -61,7 +63,7 @@ def report(logs: Sequence[Path], output: Path, stories: int | None, as_json: boo
             return
         else:
             write_one(opened[0], runs[0], output, stories=_STORIES if stories is None else stories)
-    click.echo(f"wrote {output}")
+    click.echo(f"wrote {shown(str(output))}")
 
 
 def _chosen(logs: Sequence[Path]) -> list[Path]:
@@ -69,15 +71,24 @@ def _chosen(logs: Sequence[Path]) -> list[Path]:
     from ..eventlog.sidefile import side_path
 
     beside = {side_path(path) for path in logs if path.name}
-    return list(dict.fromkeys(path for path in logs if path not in beside))
+    files: dict[str, Path] = {}
+    for path in logs:
+        if path not in beside:
+            files.setdefault(os.path.realpath(path), path)
+    return list(files.values())
 
 
 def _names(logs: Sequence[Path]) -> list[str]:
-    """What to call the logs: the names of their files, numbered where that tells none apart."""
-    counts = Counter(path.name for path in logs)
-    seen: Counter[str] = Counter()
-    names = []
-    for path in logs:
-        seen[path.name] += 1
-        names.append(f"{path.name} ({seen[path.name]})" if counts[path.name] > 1 else path.name)
-    return names
+    """What to call the logs: the names of their files, with their folders where those are alike.
+
+    What that tells none apart is numbered.
+    """
+    plain = [path.name for path in logs]
+    longer = _where_alike(plain, [f"{path.absolute().parent.name}/{path.name}" for path in logs])
+    return _where_alike(longer, [f"{name} ({at})" for at, name in enumerate(longer, start=1)])
+
+
+def _where_alike(names: Sequence[str], others: Sequence[str]) -> list[str]:
+    """The names, those that are there more than once replaced by the others."""
+    counts = Counter(names)
+    return [other if counts[name] > 1 else name for name, other in zip(names, others, strict=True)]

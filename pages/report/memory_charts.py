@@ -122,7 +122,7 @@ def _growth(run: Figures) -> Chart:
         says=f"Memories by state, inactive ones included; {count(found.memories)} at the end.",
         picture=charts.areas(
             title,
-            f"It grows to {count(found.memories)} memories.",
+            f"At the end {_memories(found)}.",
             list(reversed(layers)),
             at,
             drawing.tasks(run.header.tasks),
@@ -159,7 +159,7 @@ def _sizes(runs: Sequence[Figures]) -> Chart:
         (
             run.name,
             float(run.analyses.memories),
-            f"{count(run.analyses.memories)} memories, {share(run.analyses.used)} used",
+            _size(run.analyses),
         )
         for run in runs
     ]
@@ -174,6 +174,15 @@ def _sizes(runs: Sequence[Figures]) -> Chart:
             max(value for _, value, _ in rows),
         ),
     )
+
+
+def _size(found: Analyses) -> str:
+    used = f", {share(found.used)} used" if found.memories else ""
+    return f"{_memories(found)}{used}"
+
+
+def _memories(found: Analyses) -> str:
+    return f"{count(found.memories)} {'memory' if found.memories == 1 else 'memories'}"
 
 
 def _concentration(runs: Sequence[Figures]) -> Chart:

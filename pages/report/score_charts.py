@@ -173,11 +173,13 @@ def of_sweep(found: Comparison) -> Chart | None:
     if not points:
         return None
     figure = "Fig. 9" if key == "method.k_inj" else "Fig. 4"
-    best = max(points, key=lambda point: point.value)
+    highest = max(point.value for point in points)
+    best = [point.name for point in points if point.value == highest]
+    where = f"highest at {' and '.join(best)}" if len(best) < len(points) else "the same everywhere"
     return Chart(
         title=f"Score by {SWEPT[key]}",
         figure=figure,
-        says=f"Mean original score with its {_SURE}; highest at {best.name}.",
+        says=f"Mean original score with its {_SURE}; {where}.",
         picture=charts.sweep(
             f"Score by {SWEPT[key]}",
             "; ".join(f"{point.name}: {point.says}" for point in points),

@@ -26,7 +26,8 @@ class Comparison:
 
     Attributes:
         runs: their numbers, in the order given.
-        settings: what is set otherwise in any of them, by dotted names, with the value in each.
+        settings: what is set otherwise in any of them, by dotted names, with the value in each;
+            that a file is in another folder is not told.
         paired: each run but the first against it; None where there is no common stream.
     """
 
@@ -57,7 +58,9 @@ def compare(runs: Sequence[Figures]) -> Comparison:
     for name in names:
         of_first = next(each[name][0] for each in differences if name in each)
         others_have = [each[name][1] if name in each else of_first for each in differences]
-        settings[name] = tuple(map(without_folders, (of_first, *others_have)))
+        values = tuple(map(without_folders, (of_first, *others_have)))
+        if any(value != values[0] for value in values):
+            settings[name] = values
     return Comparison(
         runs=tuple(runs),
         settings=settings,

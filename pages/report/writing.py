@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import errno
 import shlex
 from collections.abc import Collection, Iterator, Mapping, Sequence
 from pathlib import Path
@@ -28,13 +29,7 @@ MARK: Final = "<!doctype html>\n<!-- report of discernmem -->\n"
 
 _DRAFT: Final = ".new"
 
-_NO_TEXT: Final = {
-    **{code: 0x2400 + code for code in range(0x20) if chr(code) not in "\t\n\r"},
-    0x7F: 0x2421,
-    **dict.fromkeys((*range(0x80, 0xA0), *range(0xFDD0, 0xFDF0)), 0xFFFD),
-    **dict.fromkeys((plane << 16 | low for plane in range(17) for low in (0xFFFE, 0xFFFF)), 0xFFFD),
-}
-"""What HTML has no place for: control characters, shown as their pictures, and no characters."""
+_NO_ROOM: Final = (errno.ENOSPC, errno.EDQUOT, errno.EIO, errno.EMFILE, errno.ENFILE)
 
 
 @attrs.frozen(kw_only=True)
@@ -160,7 +155,7 @@ def _write(target: Path, template: str, context: Mapping[str, Any]) -> None:
         with files.reported(target), _opened(draft) as file:
             file.write(MARK)
             for part in page.generate(context, numbers=numbers, strip=strip):
-                file.write(part.translate(_NO_TEXT))
+                file.write(part)
         with files.reported(target):
             files.publish(draft, files.beside(target, ""))
     finally:
@@ -169,6 +164,8 @@ def _write(target: Path, template: str, context: Mapping[str, Any]) -> None:
 
 def _opened(draft: Path) -> TextIO:
     try:
-        return draft.open("w", encoding="utf-8", errors="backslashreplace", newline="\n")
-    except PermissionError:
-        raise BadInput(f"{draft.parent} may not be written; name another place") from None
+        return draft.open("w", encoding="utf-8", newline="\n")
+    except OSError as error:
+        if error.errno in _NO_ROOM:
+            raise
+        raise BadInput(f"{draft}: {error.strerror}; name another place") from None

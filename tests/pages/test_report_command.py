@@ -174,11 +174,18 @@ def test_a_target_that_is_no_place_for_a_file(
 ) -> None:
     (folder / "pages").mkdir()
     os.mkfifo(folder / "pipe.html")
+    (folder / "gone.html").symlink_to("none/gone.html")
     for target, says in (
         ("pages", "pages is a folder; name a file in it"),
         ("none/report.html", "none is not a folder; make it, or name another place"),
         ("run.db/report.html", "run.db is not a folder; make it, or name another place"),
         ("pipe.html", "pipe.html is no file that can be replaced; name another one"),
+        ("-", "-o -: a report is written to a file; name one, such as report.html"),
+        (
+            "gone.html",
+            f"{folder}/none/gone.html.new: No such file or directory; name another place",
+        ),
+        (f"{'n' * 300}.html", f"{'n' * 300}.html: File name too long; name another file"),
     ):
         assert refused(["run.db", "-o", target], folder, capsys) == f"discernmem: {says}\n"
 

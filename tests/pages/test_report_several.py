@@ -6,6 +6,7 @@ import shutil
 from collections.abc import Iterator, Sequence
 from pathlib import Path
 
+import attrs
 import pytest
 from lively import LivelyModel, lively_world, quick_folder, record, rich_seed
 from report_pages import HTML, SVG, Report, reported
@@ -14,7 +15,9 @@ from sweeps import planned, sweep
 
 from discernmem.eventlog import EventLog
 from discernmem.pages.report import Comparison, compare, figures_of
+from discernmem.pages.report.score_charts import of_sweep
 from discernmem.replayers.forking import Branch, fork
+from discernmem.replayers.headers import segments
 from discernmem.replayers.session import start
 from discernmem.replayers.sweeping import PRESETS, Axis
 
@@ -221,6 +224,36 @@ def test_other_settings_are_neither_a_figure_nor_a_table_of_the_paper(
 def test_logs_of_one_name_are_told_apart(tmp_path: Path) -> None:
     log = record(tmp_path, 1, tasks=2)
     (tmp_path / "b").mkdir()
-    copy = Path(shutil.copy(log, tmp_path / "b"))
-    names = [row[0] for row in table(reported([log, copy], tmp_path), "scores")]
-    assert names == ["run.db (1)", "run.db (2)"]
+    (tmp_path / "c" / "b").mkdir(parents=True)
+    copies = [Path(shutil.copy(log, tmp_path / folder)) for folder in ("b", "c/b")]
+    one, two = (
+        [row[0] for row in table(reported(logs, tmp_path), "scores")]
+        for logs in ([log, copies[0]], copies)
+    )
+    assert one == [f"{tmp_path.name}/run.db", "b/run.db"]
+    assert two == ["b/run.db (1)", "b/run.db (2)"]
+
+
+def test_a_log_named_in_two_ways_is_one_log(tmp_path: Path) -> None:
+    log = record(tmp_path, 1, tasks=2)
+    (tmp_path / "link.db").symlink_to(log)
+    found = reported([log, tmp_path / "link.db"], tmp_path)
+    assert "side by side" not in found.text
+
+
+def test_a_file_in_another_folder_is_no_other_setting(tmp_path: Path) -> None:
+    logs = [record(tmp_path / name, 1, tasks=2) for name in ("one", "two")]
+    with EventLog.open(logs[0]) as one, EventLog.open(logs[1]) as two:
+        sources = {segments(log)[0].header.config["benchmark"]["source"] for log in (one, two)}
+    assert len(sources) == 2
+    assert "Nothing that could change a conclusion." in reported(logs, tmp_path).said("runs")
+
+
+def test_scores_that_are_all_the_same_have_no_highest(
+    swept: dict[str, list[Path]],
+) -> None:
+    found = compared(swept["method.k_inj"])
+    runs = tuple(attrs.evolve(run, scores=found.runs[0].scores) for run in found.runs)
+    chart = of_sweep(attrs.evolve(found, runs=runs))
+    assert chart is not None
+    assert chart.says.endswith("; the same everywhere.")
