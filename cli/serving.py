@@ -9,6 +9,7 @@ import click
 
 from ..eventlog.errors import BadInput
 from .app import LOG, cli
+from .printing import shown
 from .stopping import Stopped
 
 
@@ -58,7 +59,7 @@ def serve(log: Path, host: str, port: int, open_: bool, allow_remote: bool) -> N
     url = f"http://{name}:{taken}/"
     # To interrupt it is the way to end it, so there is nothing to say then.
     with suppress(KeyboardInterrupt, Stopped):
-        click.echo(f"{log} at {url} — Ctrl-C ends it")
+        click.echo(f"{shown(str(log))} at {url} — Ctrl-C ends it")
         if not is_loopback(host):
             click.echo("others who reach this machine can read it: there is no password", err=True)
         if open_:

@@ -36,7 +36,7 @@ PICTURES = (
     Picture(name="report", page="{report}", top="#score", height=900),
     Picture(name="story", page="{report}", top="article.story .turning", height=980),
     Picture(name="memory", page="{site}/memories/m1", top="body", height=800, scheme="dark"),
-    Picture(name="serve", page="{site}/store?task=9", top="body", height=760),
+    Picture(name="serve", page="{site}/store?at=9", top="body", height=760),
 )
 
 

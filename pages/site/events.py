@@ -35,7 +35,7 @@ def event_named(visit: Visit) -> Redirect:
     """The page of the event with an id."""
     found = visit.log.by_id(visit.text("id"))
     if found is None:
-        raise NotHere("No event of that id: this log has none.")
+        raise NotHere("No event of this log has that id.")
     return Redirect(visit.link("event", found.position))
 
 

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import os
 import socket
 import sqlite3
 from collections.abc import Callable
@@ -17,6 +16,7 @@ from datasette.plugins import pm
 
 from ...eventlog.errors import BadInput
 from ...eventlog.files import BUSY_SECONDS, size, wal_of
+from ...projections.visible import visible
 from . import plugin
 
 _SETTINGS: Final = {
@@ -70,13 +70,15 @@ def datasette_of(path: Path, host: str) -> Datasette:
     """Datasette over one log, with our pages, guarded for who listens at ``host``."""
     if not pm.is_registered(plugin):
         pm.register(plugin, plugin.NAME)
+    title = f"The log {visible(path.name)}"
     made = Datasette(
         files=[],
         settings=_SETTINGS,
-        metadata={"title": f"The log {path.name}", "plugins": {plugin.NAME: {"host": host}}},
+        metadata={"title": title, "plugins": {plugin.NAME: {"host": host}}},
     )
     made.remove_database("_memory")
-    made.add_database(LogDatabase(made, str(path), is_mutable=True))
+    # A name that is no Unicode could be no part of an address.
+    made.add_database(LogDatabase(made, str(path), is_mutable=True), visible(path.stem))
     return made
 
 
@@ -90,7 +92,7 @@ def listen(host: str, port: int) -> socket.socket:
         family = socket.getaddrinfo(host, port, type=socket.SOCK_STREAM)[0][0]
         return socket.create_server((host, port), family=family)
     except OSError as error:
-        why = os.strerror(error.errno) if error.errno and error.errno > 0 else str(error)
+        why = error.strerror or str(error)
         raise BadInput(
             f"--host {host} --port {port}: {why}; choose another, --port 0 takes any free one"
         ) from None

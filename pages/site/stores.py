@@ -9,7 +9,7 @@ from typing import Final
 
 from ...projections.timeline import completed_position, last_completed, settled_position
 from .catalogue import Catalogue
-from .visiting import Answer, Pages, Visit
+from .visiting import Answer, NotHere, Pages, Visit
 
 _PAGE: Final = 50
 _STATES: Final = ("", "provisional", "active", "inactive")
@@ -40,7 +40,7 @@ order by t.number, t.kind desc, t.since, t.id
 def store(visit: Visit) -> Answer:
     """The store after a task, the last completed one if none is asked for."""
     last = last_completed(visit.log)
-    task = visit.number("task", last, 0, last)
+    task = _asked(visit, last)
     # After the last task comes what a person decided since.
     position = settled_position(visit.log) if task == last else completed_position(visit.log, task)
     before = completed_position(visit.log, task - 1) if task else 0
@@ -64,6 +64,21 @@ def store(visit: Visit) -> Answer:
             "pages": pages,
         },
     )
+
+
+def _asked(visit: Visit, last: int) -> int:
+    """The task asked for.
+
+    Raises:
+        NotHere: it is none of those completed, and not 0.
+    """
+    asked = visit.text("at")
+    if not asked:
+        return last
+    if not asked.isdecimal() or len(asked) > 15 or int(asked) > last:
+        done = f"the tasks completed are 1 to {last}" if last else "no task is completed yet"
+        raise NotHere(f"No store after task {asked}: {done}, and 0 is before the first.")
+    return int(asked)
 
 
 def _states(catalogue: Catalogue, position: int) -> Mapping[str, int]:

@@ -52,7 +52,7 @@ def task_named(visit: Visit) -> Redirect:
     """The page of the task with an id."""
     name = visit.text("id")
     if name not in visit.catalogue.tasks:
-        raise NotHere(f"No task {name}: {what_there_is(visit)}.")
+        raise NotHere(f"No task is called “{name}”: {what_there_is(visit)}.")
     return Redirect(visit.link("task", visit.catalogue.tasks[name]))
 
 

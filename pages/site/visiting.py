@@ -116,5 +116,5 @@ def event_at(visit: Visit, position: str, *types: str) -> Recorded:
         last = visit.head.position
         raise NotHere(f"No event {position}: this log has the events 1 to {last}.")
     if types and found.type not in types:
-        raise NotHere(f"Event {position} is a {found.type}, not a {' or '.join(types)}.")
+        raise NotHere(f"Event {position} is of type {found.type}, not {' or '.join(types)}.")
     return found

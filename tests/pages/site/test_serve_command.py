@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import html
 import os
 import re
 import signal
@@ -18,6 +19,7 @@ from site_logs import served
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
+from discernmem.projections.visible import visible
 
 
 def refused(capsys: pytest.CaptureFixture[str], *arguments: str) -> str:
@@ -51,6 +53,14 @@ def test_what_is_no_log_is_refused(tmp_path: Path, capsys: pytest.CaptureFixture
     assert "format 99" in refused(capsys, str(newer(tmp_path / "newer.db")))
 
 
+@pytest.mark.parametrize("name", ["a b%41#u?.db", "\udcff.db", "up\x1b[2J\nand \u202eaway.db"])
+def test_a_log_of_any_name_is_served(name: str, log_path: Path) -> None:
+    path = log_path.rename(log_path.with_name(name))
+    with served(path) as url, urllib.request.urlopen(url) as answer:
+        assert "/-/memories" in answer.url
+        assert visible(name) in html.unescape(answer.read().decode())
+
+
 def test_a_port_in_use_is_refused(log_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
     with socket.create_server(("127.0.0.1", 0)) as taken:
         port = str(taken.getsockname()[1])
@@ -64,6 +74,8 @@ def test_a_host_of_no_machine_is_refused(
 ) -> None:
     said = refused(capsys, str(log_path), "--host", "192.0.2.7", "--allow-remote", "--port", "0")
     assert "--host 192.0.2.7" in said
+    said = refused(capsys, str(log_path), "--host", "none.invalid", "--allow-remote")
+    assert "Errno" not in said
 
 
 @pytest.mark.parametrize("host", ["0.0.0.0", "::", "192.0.2.7", "example.org"])

@@ -71,7 +71,7 @@ def addresses(hostile_log: Path) -> list[str]:
             for each in log.read(types=("EffectMeasured",))
             if isinstance(each.event, ev.EffectMeasured) and each.event.sign == "negative"
         )
-    names = ["memories", "memories/m1", "memories/m4", "tasks", "tasks/7", "store?task=12"]
+    names = ["memories", "memories/m1", "memories/m4", "tasks", "tasks/7", "store?at=12"]
     names += ["search?q=look", "search?q=alert", f"effects/{harm}", "memories?sort=-positive"]
     names += [f"executions/{events['ExecutionFinished']}"]
     names += [f"memories/m{number}" for number in range(5, 11)]
@@ -137,7 +137,7 @@ def test_moving_the_slider_shows_the_rule_as_it_was(
     expect(page.locator("#said")).to_contain_text(f"After task {revised.task_index - 1} ")
     expect(held.locator(".rule").first).to_have_text(old)
     expect(slider).to_be_focused()
-    assert page.url.endswith(f"task={revised.task_index - 1}")
+    assert page.url.endswith(f"at={revised.task_index - 1}")
     page.reload()
     expect(held.locator(".rule").first).to_have_text(old)
     expect(page.locator("output")).to_have_text(str(revised.task_index - 1))

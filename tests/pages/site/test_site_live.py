@@ -133,7 +133,7 @@ def test_a_writer_waits_for_no_reader(log_path: Path, monkeypatch: pytest.Monkey
     names = (
         "/-/memories",
         "/-/memories/m4",
-        "/-/store?task=8",
+        "/-/store?at=8",
         "/-/tasks/7",
         "/-/events/9?citations=all",
         "/events?_size=max",

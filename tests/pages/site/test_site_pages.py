@@ -2,18 +2,20 @@
 
 from __future__ import annotations
 
+import re
 from collections import deque
 from pathlib import Path
 from urllib.parse import urlencode
 
 import pytest
-from site_logs import HOSTILE, LONG, SCRIPT, Site
+from site_logs import HOSTILE, LONG, SCRIPT, SHOWN, TURNING, Site
 
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 from discernmem.pages.site.assets import policy
 from discernmem.projections.tallies import tallies
 from discernmem.projections.telling import tell
+from discernmem.projections.visible import visible
 
 PAGES = ("memories", "memories/m1", "memories/m4", "tasks", "tasks/4", "store", "search?q=look")
 MISSING = {
@@ -26,8 +28,12 @@ MISSING = {
     "events/0": "events 1 to 624",
     "events/999999999999999": "events 1 to 624",
     "events/1x": "no such page",
-    "executions/1": "is a RunStarted",
-    "effects/1": "is a RunStarted",
+    "executions/1": "is of type RunStarted, not ExecutionFinished",
+    "effects/1": "is of type RunStarted, not EffectMeasured or EffectRecorded",
+    "store?at=13": "No store after task 13: the tasks completed are 1 to 12, and 0 is before",
+    "store?at=-1": "No store after task -1",
+    "store?at=" + "9" * 40: "No store after task 999",
+    "store?at=x": "No store after task x",
     "contents/" + "0" * 64: "No content",
     "event?id=nothing": "no event",
     "nothing": "no such page",
@@ -130,7 +136,7 @@ def test_what_is_not_there_has_a_page_that_says_what_is(site: Site, name: str) -
         {"page": "0"}, {"page": "999999"}, {"page": "-1"}, {"page": "x"}, {"page": "9" * 40},
         {"sort": "id; drop table memories"}, {"state": "' or 1=1 --"}, {"owner": "nobody"},
         {"q": '"'}, {"q": "\0"}, {"q": "*" * 5000}, {"revised": "\udcff"}, {"effects": "²"},
-        {"task": "-1"}, {"task": "1e9"}, {"task": "٣"}, {"citations": "some"}, {"nothing": "x"},
+        {"effects": "1e9"}, {"task": "9"}, {"citations": "some"}, {"nothing": "x"},
     ],
 )  # fmt: skip
 def test_a_query_nobody_meant_is_no_error(site: Site, query: dict[str, str]) -> None:
@@ -154,11 +160,21 @@ def test_a_text_is_text_wherever_it_is_shown(hostile: Site) -> None:
         assert page.html.count("<script") == (name == "store"), name
         assert not [each for _, each in page.tags if any(key.startswith("on") for key in each)]
         assert not [each for each in page.links if not each.startswith(("/", "#"))], name
-    for name in ("memories", "store", "memories/m5", "search?q=alert", f"events/{last - 5}"):
+    for name in ("memories", "store", "memories/m5", "search?q=alert", f"events/{last - 6}"):
         assert SCRIPT in hostile.page(name).text
     assert LONG in hostile.page("memories/m6").text
-    for number, text in enumerate(HOSTILE[:-1], start=5):
-        assert text in hostile.page(f"memories/m{number}").text
+    for number, text in enumerate(HOSTILE, start=5):
+        page = hostile.page(f"memories/m{number}")
+        assert page.text.count(SHOWN[text]) > 1
+        assert visible(page.text) == page.text
+
+
+def test_no_text_turns_the_numbers_beside_it(hostile: Site) -> None:
+    for name in ("memories", "store", "search?q=question+and", "memories/m10", "tasks"):
+        page = hostile.page(name)
+        assert not re.search("[\u202a-\u202e\u2066-\u2069]", page.html), name
+    found = hostile.page("search?q=question+and").text
+    assert SHOWN[TURNING] in found
 
 
 def test_a_facet_leads_to_what_it_names_whatever_that_is(hostile: Site) -> None:
@@ -306,8 +322,8 @@ def test_the_store_shows_the_rules_as_they_were_worded_then(site: Site) -> None:
                 (revised.event.memory,),
             )
         )
-    earlier = site.page(f"store?task={revised.task_index - 1}")
-    later = site.page(f"store?task={revised.task_index}")
+    earlier = site.page(f"store?at={revised.task_index - 1}")
+    later = site.page(f"store?at={revised.task_index}")
     assert before in earlier.text
     assert after not in earlier.text
     assert after in later.text
@@ -318,11 +334,11 @@ def test_the_store_shows_the_rules_as_they_were_worded_then(site: Site) -> None:
 
 
 def test_before_the_first_task_the_store_is_empty(site: Site) -> None:
-    assert "No memory was there yet" in site.page("store?task=0").text
+    assert "No memory was there yet" in site.page("store?at=0").text
 
 
 def test_a_store_of_one_state_has_only_that(site: Site) -> None:
-    page = site.page("store?task=12&state=inactive")
+    page = site.page("store?at=12&state=inactive")
     assert [to for to in page.links if to.endswith("/memories/m1")]
     assert not [to for to in page.links if to.endswith("/memories/m3")]
 
