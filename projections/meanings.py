@@ -6,12 +6,13 @@ from collections.abc import Mapping
 from typing import Any, Final
 
 from ..eventlog import events as ev
+from .telling import counted
 
 _MEANINGS: Final[Mapping[ev.LifecycleRule, str]] = {
     "failed repair": (
-        "it did harm by its own words, and no edit of it passed on the trigger, on up to {n1} "
-        "retention and up to {n2} related task(s), in up to {rounds} round(s) of up to "
-        "{candidates} edit(s); this comes before every other rule"
+        "it did harm by its own words, and no edit of it passed on the trigger, up to "
+        "{retention} for retention and up to {related}, in up to {rounds} of up to {edits}; this "
+        "comes before every other rule"
     ),
     "new version": (
         "its words were changed, so it starts again as provisional, with an empty record of effects"
@@ -19,11 +20,7 @@ _MEANINGS: Final[Mapping[ev.LifecycleRule, str]] = {
     "promotion": (
         "effects on at least 2 tasks, a mean effect above {epsilon:g}, and none of them negative"
     ),
-    "sustained harm": (
-        "leaving out effects labelled SCOPE: while provisional, effects on at least 3 tasks with a "
-        "mean below -{epsilon:g}, at least 2 of them negative and none positive; while active, its "
-        "3 latest effects all negative"
-    ),
+    "sustained harm": "leaving out effects labelled SCOPE: {harm}",
     "ineffectiveness": (
         "it changed the run on at least 5 tasks where no avoid condition was met, and yet every "
         "effect recorded is neutral"
@@ -34,15 +31,41 @@ _MEANINGS: Final[Mapping[ev.LifecycleRule, str]] = {
 
 
 _UNTRIED: Final = (
-    "it did harm by its own words, and in up to {rounds} round(s) of up to {candidates} edit(s) "
-    "none could be made; this comes before every other rule"
+    "it did harm by its own words, and in up to {rounds} of up to {edits} none could be made; this "
+    "comes before every other rule"
 )
 
+_HARM: Final[Mapping[ev.State, str]] = {
+    "provisional": (
+        "effects on at least 3 tasks with a mean below -{epsilon:g}, at least 2 of them negative "
+        "and none positive"
+    ),
+    "active": "its 3 latest effects all negative",
+}
 
-def meaning(rule: ev.LifecycleRule, method: Mapping[str, Any]) -> str:
-    """Why a lifecycle rule changes a state; ``method`` are the method's settings in force."""
+
+def meaning(
+    rule: ev.LifecycleRule, method: Mapping[str, Any], before: ev.State | None = None
+) -> str:
+    """Why a lifecycle rule changes a state, in words.
+
+    Args:
+        rule: the rule.
+        method: the method's settings in force.
+        before: the state it changed, to leave out what the rule says of others.
+    """
+    harm = _HARM.get(before) if before else None
+    words = {
+        "epsilon": method["epsilon"],
+        "retention": counted(method["n1"], "task"),
+        "related": counted(method["n2"], "related task"),
+        "rounds": counted(method["rounds"], "round"),
+        "edits": counted(method["candidates"], "edit"),
+        "harm": harm or "; ".join(f"while {state}, {said}" for state, said in _HARM.items()),
+    }
+    words["harm"] = words["harm"].format_map(method)
     untried = rule == "failed repair" and not _tries(method)
-    return (_UNTRIED if untried else _MEANINGS[rule]).format_map(method)
+    return (_UNTRIED if untried else _MEANINGS[rule]).format_map(words)
 
 
 def _tries(method: Mapping[str, Any]) -> bool:

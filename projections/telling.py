@@ -15,6 +15,11 @@ class _OfVersion(Protocol):
     def version(self) -> int: ...
 
 
+def counted(number: int, noun: str) -> str:
+    """So many of something."""
+    return f"{number} {noun}" if number == 1 else f"{number} {noun}s"
+
+
 def tell(event: ev.Event) -> str:
     """One line for an event, without its position."""
     match event:
@@ -107,7 +112,7 @@ def tell(event: ev.Event) -> str:
                 f"{', judged also on ' if judges else ''}{'; '.join(judges)}"
             )
         case ev.RepairProposed():
-            what = f"{event.edits} edit(s)" if event.edits else "NO_UPDATE"
+            what = counted(event.edits, "edit") if event.edits else "NO_UPDATE"
             return f"round {event.round}: {what} proposed{_fallback(event.fallback)}"
         case ev.CandidateProposed():
             return _proposed(event)
@@ -116,7 +121,7 @@ def tell(event: ev.Event) -> str:
         case ev.MemoryRevised():
             return f"version {event.version} committed: {_quoted(event.body)}"
         case ev.RepairEnded():
-            return f"repair {event.outcome} after {event.rounds} round(s)"
+            return f"repair {event.outcome} after {counted(event.rounds, 'round')}"
         case ev.ExtractionDecided():
             if not event.store:
                 return f"nothing to learn for {event.role}{_fallback(event.fallback)}"

@@ -185,7 +185,7 @@ def _turn(
         repair=repair,
         rests_on=tuple(uses.use_of(facts, each) for each in _measured(facts, made)),
         use=uses.use_of(facts, measured) if measured else None,
-        meaning=meaning(changed.event.rule, method) if changed else "",
+        meaning=meaning(changed.event.rule, method, changed.event.before) if changed else "",
         bar=bar(repair.started.event.kind, method) if repair else "",
         events=_in_order((*events, *outside)),
     )

@@ -124,7 +124,7 @@ def test_a_failed_repair_tells_every_round_and_why_each_candidate_was_rejected()
     assert turn.kind == "state"
     assert turn.changed is not None
     assert turn.changed.event.rule == "failed repair"
-    assert "up to 1 retention" in turn.meaning
+    assert "up to 1 task for retention" in turn.meaning
     repair = turn.repair
     assert repair is not None
     assert [len(each.candidates) for each in repair.rounds] == [1, 1, 0]
@@ -207,8 +207,8 @@ def test_a_turning_point_after_a_fork_is_told_with_the_settings_of_the_fork() ->
         with EventLog.open(forked) as log:
             before, after = story(log, "m1").turns
     assert (before.task_index, after.task_index) == (3, 4)
-    assert "up to 2 retention" in after.meaning
-    assert "up to 1 round(s)" in after.meaning
+    assert "up to 2 tasks for retention and up to 1 related task, " in after.meaning
+    assert "in up to 1 round of up to 3 edits" in after.meaning
     assert after.repair is not None
     assert len(after.repair.rounds) == 1
 
@@ -219,7 +219,17 @@ def test_words_name_the_numbers_that_the_rules_have() -> None:
     assert f"at least {lifecycle.HARM_TASKS} tasks" in harm
     assert f"at least {lifecycle.HARM_NEGATIVES} of them negative" in harm
     assert f"its {lifecycle.HARM_STREAK} latest" in harm
+    assert "while provisional" in harm
+    assert "while active" in harm
     assert f"at least {lifecycle.INEFFECTIVE_TASKS} tasks" in meaning("ineffectiveness", METHOD)
+
+
+def test_harm_is_told_by_the_state_it_ended() -> None:
+    provisional = meaning("sustained harm", METHOD, "provisional")
+    active = meaning("sustained harm", METHOD, "active")
+    assert f"at least {lifecycle.HARM_TASKS} tasks" in provisional
+    assert "latest" not in provisional
+    assert active.endswith(f": its {lifecycle.HARM_STREAK} latest effects all negative")
 
 
 def test_a_run_that_tries_no_candidate_does_not_say_that_none_passed() -> None:

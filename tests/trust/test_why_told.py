@@ -136,7 +136,7 @@ task 4 q4
                     │  rests on: team ran on q2 with no memory: 0.50  [30]
                     │  rests on: team ran on q3 with m1.v1: 0.50  [83]
                     │  rests on: team ran on q3 with no memory: 0.50  [51]
-                    └─ round 1: 2 edit(s) proposed  [86]
+                    └─ round 1: 2 edits proposed  [86]
                        │  the model said: {EDITS}  [85]
                        ├─ candidate 1.1: REPLACE at “first herb” with “herbs”  [87]
                        │  │  becomes: say the [-first herb-]{{+herbs+}}
@@ -150,7 +150,7 @@ task 4 q4
                        │     │  rests on: team ran on q3 with m1.v1: 0.50  [93]
                        │     └─ version 2 committed  [103]
                        │        │  becomes: say the [-first herb-]{{+herbs+}}
-                       │        └─ repair committed after 1 round(s)  [104]
+                       │        └─ repair committed after 1 round  [104]
                        └─ candidate 1.2: REPLACE at “first herb” with “full list”  [95]
                           │  becomes: say the [-first herb-]{{+full list+}}
                           └─ rejected by q2: scores below the parent  [102]
