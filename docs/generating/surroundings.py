@@ -6,7 +6,7 @@ import re
 from importlib import resources
 from importlib.resources.abc import Traversable
 
-from discernmem.cli.stopping import SIGNALS, Stopped
+from discernmem.cli.stopping import SIGNALS, Stop
 from discernmem.eventlog import errors
 
 from .words import Meanings, table
@@ -21,7 +21,7 @@ _READ = re.compile(r"environ(?:\.get|\.setdefault)?[\[(]\"([A-Z_]+)\"")
 def exit_statuses(meanings: Meanings) -> str:
     """The page of exit statuses."""
     raised = {each.exit_status for each in vars(errors).values() if isinstance(each, type)}
-    stopped = {Stopped(number).exit_status for number in SIGNALS}
+    stopped = {Stop(asked=number).exit_status for number in SIGNALS}
     statuses = sorted({0} | raised | stopped)
     rows = [(f"`{status}`", meanings.of("status", str(status))) for status in statuses]
     return "\n\n".join(

@@ -15,6 +15,7 @@ from pathlib import Path
 from typing import Any
 
 import attrs
+from terminals import COMMAND
 
 from discernmem.eventlog import Draft, EventLog
 from discernmem.eventlog import events as ev
@@ -128,7 +129,7 @@ def admit(
 def served(path: Path, *options: str) -> Iterator[str]:
     """A real `discernmem serve` of a log; gives the address it prints."""
     server = subprocess.Popen(
-        [sys.executable, "-m", "discernmem.cli", "serve", str(path), "--port", "0", *options],
+        [sys.executable, "-c", COMMAND, "serve", str(path), "--port", "0", *options],
         stdout=subprocess.PIPE,
         stderr=subprocess.PIPE,
         text=True,

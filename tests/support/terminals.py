@@ -22,10 +22,11 @@ ROWS = 24
 PATIENCE = 60.0
 """Seconds after which something that was to happen is given up."""
 
-# Tests that run in the background are told to ignore interruptions, and so are their children.
+# Tests that run in the background, or go on when their terminal is closed, are told to ignore these
+# signals, and so are their children.
 COMMAND = (
     "import signal; signal.signal(signal.SIGINT, signal.default_int_handler);"
-    "from discernmem.cli import main; main()"
+    "signal.signal(signal.SIGHUP, signal.SIG_DFL); from discernmem.cli import main; main()"
 )
 
 _FRAME = "\r\x1b[J"

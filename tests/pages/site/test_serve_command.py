@@ -16,6 +16,7 @@ from pathlib import Path
 
 import pytest
 from site_logs import served
+from terminals import COMMAND
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
@@ -113,7 +114,7 @@ def test_it_serves_until_it_is_interrupted(log_path: Path) -> None:
 
 def test_letting_others_in_is_said(log_path: Path) -> None:
     server = subprocess.Popen(
-        [sys.executable, "-m", "discernmem.cli", "serve", str(log_path), "--port", "0",
+        [sys.executable, "-c", COMMAND, "serve", str(log_path), "--port", "0",
          "--host", "0.0.0.0", "--allow-remote"],
         stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True,
     )  # fmt: skip

@@ -1,6 +1,5 @@
 """An index is there whole or not at all, and the command that makes one."""
 
-import io
 import json
 import os
 import resource
@@ -167,17 +166,12 @@ def test_bad_input_to_the_command_is_one_line_and_leaves_no_file(
     assert list(passages.parent.iterdir()) == [passages]
 
 
-class Terminal(io.StringIO):
-    def isatty(self) -> bool:
-        return True
-
-
-def test_the_command_shows_how_far_it_is_only_where_somebody_watches(
-    passages: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+def test_the_command_says_how_far_it_is_only_where_that_is_wanted(
+    passages: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     main(["index", str(passages)])
     assert capsys.readouterr().err == ""
-    monkeypatch.setattr(sys, "stderr", Terminal())
-    main(["index", str(passages), "--out", str(passages.with_name("other.db"))])
-    assert "town.jsonl" in sys.stderr.getvalue()  # type: ignore[attr-defined]
-    assert "100%" in sys.stderr.getvalue()  # type: ignore[attr-defined]
+    main(["index", str(passages), "--out", str(passages.with_name("other.db")), "--log-json"])
+    told = [json.loads(line) for line in capsys.readouterr().err.splitlines()]
+    assert [line["event"] for line in told] == ["step_started", "step_done", "finished"]
+    assert told[1]["done"] == told[1]["of"] == passages.stat().st_size

@@ -25,6 +25,8 @@ CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
         "discernmem.cli",
+        "discernmem.cli.metering",
+        "discernmem.cli.telling",
         "discernmem.eventlog.exported",
         "discernmem.eventlog.importing",
         "discernmem.projections.audit",
