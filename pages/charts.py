@@ -172,9 +172,13 @@ def _frame(across: Axis, up: Axis, top: float) -> tuple[Scale, Scale, float]:
 
 
 def _colour(number: int, kind: str = "line") -> str:
-    """The class of a line, a band or a dot by its number; colours begin again when they run out."""
-    at = number % _COLOURS
-    return f"{kind}-{at + 1}" if at else kind
+    """The class of a line, a band or a dot by its number.
+
+    Colours begin again when they run out, with broader lines.
+    """
+    again, at = divmod(number, _COLOURS)
+    name = f"{kind}-{at + 1}" if at else kind
+    return f"{name} again" if again else name
 
 
 def _band(number: int, series: Series, x: Scale, y: Scale) -> Markup:

@@ -7,6 +7,7 @@ than all the rest of a report.
 from __future__ import annotations
 
 from collections import Counter
+from collections.abc import Mapping
 from typing import Any, Final
 
 import attrs
@@ -18,6 +19,17 @@ _DECIDING: Final = tuple(
     name for name, kind in EVENT_TYPES.items() if "fallback" in kind.__annotations__
 )
 """The events that say what a model decided, and whether its answers were unusable."""
+
+PURPOSES: Final[Mapping[str, str]] = {
+    "ExtractionDecided": "extraction",
+    "IdentityJudged": "identity",
+    "SelectionDecided": "selection",
+    "ScopeChecked": "scope check",
+    "ContentDiagnosed": "content diagnosis",
+    "UseConditionsGeneralised": "generalisation",
+    "RepairProposed": "repair",
+}
+"""For which purpose the calls behind each of them are made."""
 
 
 @attrs.frozen(kw_only=True)

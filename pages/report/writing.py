@@ -13,6 +13,7 @@ import attrs
 from ...eventlog import files
 from ...eventlog.errors import BadInput
 from ...eventlog.log import EventLog
+from ...projections.ledgers import PURPOSES
 from ...projections.story import Story, story
 from ...projections.trajectories import Step, sides
 from ...projections.turning import Turn
@@ -71,6 +72,7 @@ def write_one(log: EventLog, run: Figures, target: Path, *, stories: int) -> Non
         {
             "run": run,
             "facts": settings,
+            "purposes": PURPOSES,
             "quote": shlex.quote,
             "scores": tuple(score_charts.of_scores(run)),
             "costs": tuple(score_charts.of_costs(run)),

@@ -84,6 +84,13 @@ def test_an_axis_of_scores_holds_all_of_them_and_names_a_few(values: list[float]
     assert len({said for _, said in axis.ticks}) == len(axis.ticks)
 
 
+@pytest.mark.parametrize("values", [[0.0], [1.0], [0.0, 0.01], [0.99, 1.0], [0.2, 0.9], [0, 1]])
+def test_an_axis_of_scores_ends_where_scores_do(values: list[float]) -> None:
+    axis = drawing.scores("score", values)
+    assert 0 <= axis.low < axis.high <= 1
+    assert drawing.scores("gain", [-0.1, *values]).low < -0.1
+
+
 @given(st.integers(1, 100_000))
 def test_the_end_of_a_stream_is_always_named(last: int) -> None:
     axis = drawing.tasks(last)
@@ -123,6 +130,15 @@ def test_a_band_goes_there_above_and_back_below() -> None:
     ys = [y for _, y in points(band.attrib["d"])]
     assert ys == [10, 10, HEIGHT - drawing.BOTTOM, HEIGHT - drawing.BOTTOM]
     assert band.attrib["d"].endswith("Z")
+
+
+def test_a_dozen_lines_look_different() -> None:
+    many = [Series(name=str(n), points=((0, n), (10, 10))) for n in range(12)]
+    root = parsed(charts.lines("t", "d", many, SQUARE, SQUARE))
+    drawn = [each.attrib["class"] for each in root.iter() if each.tag == "path"]
+    assert len(set(drawn)) == 12
+    key = [each.attrib["class"] for each in root.iter() if each.get("class") in drawn]
+    assert key[:12] == drawn
 
 
 def test_a_line_of_one_point_is_a_dot() -> None:

@@ -9,9 +9,10 @@ import pytest
 from lively import quick_folder, record, rich_seed
 from sample_log import completed, draft, fill, reply, task_started
 
+from discernmem.decisions.llm import DECISIONS
 from discernmem.eventlog import EventLog, Recorded
 from discernmem.eventlog import events as ev
-from discernmem.projections.ledgers import ledger
+from discernmem.projections.ledgers import PURPOSES, ledger
 from discernmem.projections.summary import summarise
 
 
@@ -81,6 +82,12 @@ def test_what_did_not_begin_cost_nothing() -> None:
         "decisions": {},
         "fallbacks": {},
     }
+
+
+def test_every_decision_is_of_a_purpose() -> None:
+    deciding = {name for name, kind in ev.EVENT_TYPES.items() if "fallback" in kind.__annotations__}
+    assert set(PURPOSES) == deciding
+    assert set(PURPOSES.values()) == set(DECISIONS)
 
 
 def test_fallbacks_are_counted_by_decision() -> None:
