@@ -11,6 +11,7 @@ import os
 import sys
 import traceback
 from collections.abc import Sequence
+from contextlib import suppress
 from pathlib import Path
 from typing import Final
 
@@ -77,7 +78,9 @@ def _complain(
     if going.log_json:
         going.tell(event, message=line, exit_status=status)
     else:
-        click.echo(f"discernmem: {line}", err=True)
+        # Where nobody can be told, the exit status still says it.
+        with suppress(OSError):
+            click.echo(f"discernmem: {line}", err=True)
     return status
 
 

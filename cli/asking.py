@@ -5,12 +5,16 @@ from __future__ import annotations
 import json
 from collections.abc import Sequence
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
 from ..eventlog.errors import BadInput
 from .app import JSON, LOG, cli
 from .printing import entry, json_text, said, said_plainly
+
+if TYPE_CHECKING:
+    from ..eventlog.log import EventLog
 
 
 @cli.command()
@@ -125,7 +129,7 @@ def diff(log: Path, start: int, end: int, as_json: bool) -> None:
 @LOG
 @click.option("--task", type=int, help="Only events of one task.")
 @click.option("--type", "types", multiple=True, help="Only events of a type.")
-@click.option("--tail", type=click.IntRange(min=1), help="Only the last events.")
+@click.option("--tail", type=click.IntRange(min=1), help="Only the last so many of them.")
 @JSON
 def log_(
     log: Path, task: int | None, types: Sequence[str], tail: int | None, as_json: bool
@@ -147,7 +151,7 @@ def log_(
         if task is not None:
             after, until = opened.position_at_task(task - 1), opened.position_at_task(task)
         if tail:
-            after = max(after, opened.head().position - tail)
+            after = _before_last(opened, tail, (after, until), task, types)
         for recorded in opened.read(after=after, until=until, types=tuple(types) or None):
             if task is not None and recorded.task_index != task:
                 continue
@@ -165,3 +169,19 @@ def log_(
                 continue
             index = "" if recorded.task_index is None else f"t{recorded.task_index}"
             click.echo(f"{recorded.position:>6} {index:>5}  {said_plainly(recorded)}")
+
+
+def _before_last(
+    log: EventLog, count: int, span: tuple[int, int], task: int | None, types: Sequence[str]
+) -> int:
+    """The position after which the last so many of the wanted events in a span are."""
+    wanted, values = "position > ? and position <= ?", [*span]
+    if task is not None:
+        wanted, values = f"{wanted} and task_index = ?", [*values, task]
+    marks = ", ".join("?" * len(types))
+    wanted += f" and type in ({marks})" if types else ""
+    rows = log.rows(
+        f"select position from events where {wanted} order by position desc limit ?",
+        (*values, *types, count),
+    )
+    return rows[-1][0] - 1 if rows else span[1]

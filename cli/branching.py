@@ -14,7 +14,7 @@ from ..eventlog.errors import BadInput
 from ..eventlog.events import OverrideAction
 from .app import JSON, LOG, UNTIL, cli
 from .configuring import parse_pairs
-from .printing import json_text, print_comparison, print_summary, said
+from .printing import json_text, print_comparison, print_summary, said, say
 from .progress import LOG_JSON, Watch, going
 from .recording import States, begin, goes_on, stopping
 
@@ -39,10 +39,10 @@ def fork(log: Path, at: int, out: Path, pairs: Sequence[str], until: int | None)
         done = fork(branch, out, begin=begin(watch, States(None), out), until=until, listener=watch)
     watch.finished(log=str(out))
     print_summary(out)
-    click.echo(
+    say(
         f"forked from {log} after task {at}: {sum(done.served.values())} observations served from "
-        f"it, {done.asked.get('ModelReplied', 0)} model calls made\n"
-        f"see `discernmem compare {log} {out}`"
+        f"it, {done.asked.get('ModelReplied', 0)} model calls made",
+        f"see `discernmem compare {log} {out}`",
     )
 
 

@@ -11,7 +11,7 @@ import click
 from ..eventlog.errors import CheckFailed
 from .app import JSON, cli
 from .configuring import Configured, Given
-from .printing import json_text
+from .printing import json_text, say
 
 if TYPE_CHECKING:
     from ..replayers.checking import Checked
@@ -38,7 +38,7 @@ def check_team(as_json: bool, given: Given) -> None:
         click.echo(json_text({"ok": checked.ok, **attrs.asdict(checked)}))
     else:
         for line in _told(checked):
-            click.echo(line)
+            say(line)
     if not checked.ok:
         why = (
             "cannot be replayed: what differed has another cause than a memory; take clocks, "

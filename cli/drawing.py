@@ -21,6 +21,9 @@ if TYPE_CHECKING:
 _EVERY: Final = 0.25
 """Seconds between two drawings."""
 
+_PATIENCE: Final = 2.0
+"""Seconds that the last drawing may take."""
+
 _ERASE: Final = "\r\x1b[J"
 _KEEP_LINES: Final = "\x1b[?7l"
 _WRAP_LINES: Final = "\x1b[?7h"
@@ -42,6 +45,10 @@ class Picture:
     facts: Sequence[str] = ()
 
 
+_TRIAL: Final = Picture(words=("字",), done=1, of=2, count="字", facts=("字",))
+"""Needs all that any picture does."""
+
+
 class Block(Closing):
     """Draws pictures on a terminal until it is closed, and leaves nothing behind.
 
@@ -55,6 +62,8 @@ class Block(Closing):
         self._terminal = terminal
         self._lock = threading.RLock()
         self._over = threading.Event()
+        # A signal may end an import of this thread in its middle, and then no other imports again.
+        self._lines(_TRIAL)
         self._streams = (sys.stdout, sys.stderr)
         sys.stdout, sys.stderr = map(self._above, self._streams)
         self._drawer = threading.Thread(target=self._keep_drawing, daemon=True)
@@ -63,7 +72,7 @@ class Block(Closing):
     def close(self) -> None:
         """Draw no more, and erase what is drawn."""
         self._over.set()
-        self._drawer.join()
+        self._drawer.join(_PATIENCE)
         for stream in (sys.stdout, sys.stderr):
             if isinstance(stream, _Above):
                 stream.let_go()
@@ -76,8 +85,7 @@ class Block(Closing):
             self._write(_ERASE)
             stream.write(text)
             stream.flush()
-            if not self._over.is_set():
-                self.draw()
+            self.draw()
 
     def draw(self) -> None:
         """Draw the picture as it is now."""
@@ -85,6 +93,8 @@ class Block(Closing):
         if picture is None or not self._in_front():
             return
         with self._lock:
+            if self._over.is_set():
+                return
             lines = self._lines(picture)
             up = f"\x1b[{len(lines) - 1}A" if len(lines) > 1 else ""
             body = "\r\n".join(lines)
@@ -120,7 +130,7 @@ class Block(Closing):
             self._terminal.flush()
 
     def _above(self, stream: TextIO) -> TextIO:
-        if not stream.isatty():
+        if not is_terminal(stream):
             return stream
         above: Any = _Above(self, stream)
         return above  # type: ignore[no-any-return]
@@ -174,9 +184,14 @@ class _Above(io.TextIOBase):
         return self._stream.encoding
 
 
-def drawable(stream: TextIO) -> bool:
+def is_terminal(stream: TextIO | None) -> bool:
+    """Whether a stream is one; Python has none where it was closed before it began."""
+    return stream is not None and stream.isatty()
+
+
+def drawable(stream: TextIO | None) -> bool:
     """Whether a stream is a terminal on which lines can be drawn again."""
-    return stream.isatty() and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
+    return is_terminal(stream) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
 def span(seconds: float) -> str:

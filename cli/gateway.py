@@ -12,7 +12,7 @@ import click
 from ..eventlog.errors import BadInput
 from .app import NEW_LOG, STATES, UNTIL, cli
 from .configuring import Configured, Given
-from .printing import print_summary
+from .printing import print_summary, say
 from .progress import LOG_JSON, Watch, going
 from .recording import States, begin, go_on, goes_on, stopping
 
@@ -90,9 +90,9 @@ def _gateway_of(world: World) -> GatewayHost:
 
 def _tell(host: GatewayHost, url: str) -> None:
     """Say where the roles are and how their team gets its work."""
-    click.echo(f"roles {', '.join((*host.roles, *host.others))} at {url}/run/RUN/role/ROLE/v1")
+    say(f"roles {', '.join((*host.roles, *host.others))} at {url}/run/RUN/role/ROLE/v1")
     if host.command:
-        click.echo(f"each pass starts: {' '.join(host.command)}")
+        say(f"each pass starts: {' '.join(host.command)}")
     else:
         click.echo(f"a driver fetches its work:    GET {url}/next")
         click.echo(f'and hands in what it does:   POST {url}/run/RUN/answer  {{"answer": "…"}}')

@@ -10,7 +10,7 @@ import click
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .configuring import parse_pairs
-from .printing import json_text
+from .printing import json_text, say
 from .progress import LOG_JSON, Counted
 
 
@@ -60,8 +60,8 @@ def index(passages: Path, out: Path | None, kind: str, embedder: str | None, as_
     if as_json:
         click.echo(json_text({"index": str(out), **attrs.asdict(about)}))
         return
-    click.echo(f"{out}: {about.passages} passages, searched by {'vectors' if spec else 'words'}")
-    click.echo(f"use it: --set benchmark.index={out}")
+    say(f"{out}: {about.passages} passages, searched by {'vectors' if spec else 'words'}")
+    say(f"use it: --set benchmark.index={out}")
 
 
 @cli.command()
@@ -81,7 +81,7 @@ def manifest(out: Path, benchmark: str, pairs: tuple[str, ...]) -> None:
     if opened is None:
         raise BadInput(f"benchmark {benchmark}: plays no data set and has no manifest")
     write_manifest(opened, out)
-    click.echo(
+    say(
         f"{out}: {len(opened.indices)} records of {opened.source}, order by "
         f"{opened.order['rule']}; use it: --set benchmark.manifest={out}"
     )

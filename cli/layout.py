@@ -8,13 +8,14 @@ import sys
 from collections.abc import Iterator, Sequence
 from itertools import groupby
 from typing import Any, Final
-from unicodedata import combining, east_asian_width
 
 import attrs
 import click
 
 from ..projections.words import Piece
+from .drawing import is_terminal
 from .printing import shown
+from .widths import columns_of, columns_of_letter
 
 _STYLES: Final[dict[str, dict[str, Any]]] = {
     "": {},
@@ -89,23 +90,12 @@ def screen() -> Screen:
     Lines are wrapped on a terminal only. There are colours on a terminal, unless NO_COLOR is set,
     and elsewhere if FORCE_COLOR is; NO_COLOR wins.
     """
-    terminal = sys.stdout.isatty()
+    terminal = is_terminal(sys.stdout)
     width = shutil.get_terminal_size().columns if terminal else None
     if os.environ.get("NO_COLOR"):
         return Screen(width, colour=False)
     plain = not terminal or os.environ.get("TERM") == "dumb"
     return Screen(width, colour=bool(os.environ.get("FORCE_COLOR")) or not plain)
-
-
-def columns_of(text: str) -> int:
-    """How many columns a terminal needs for a text."""
-    return len(text) if text.isascii() else sum(map(_columns, text))
-
-
-def _columns(letter: str) -> int:
-    if combining(letter) or letter in "\u200c\u200d\ufe0f":
-        return 0
-    return 2 if east_asian_width(letter) in "WF" else 1
 
 
 def _wrapped(spans: Sequence[Span], room: int, later: int) -> Iterator[Sequence[Span]]:
@@ -119,12 +109,12 @@ def _wrapped(spans: Sequence[Span], room: int, later: int) -> Iterator[Sequence[
     line: list[tuple[str, str]] = []
     used, space = 0, -1
     for letter, style in ((letter, span.style) for span in spans for letter in span.text):
-        width = _columns(letter)
+        width = columns_of_letter(letter)
         if used + width > room and line:
             end = len(line) if letter == " " or space < 1 else space
             yield _joined(line[:end])
             line = line[end + 1 :]
-            used, space, room = sum(_columns(each) for each, _ in line), -1, later
+            used, space, room = sum(columns_of_letter(each) for each, _ in line), -1, later
         if letter != " ":
             line.append((letter, style))
             used += width

@@ -10,6 +10,8 @@ from typing import TYPE_CHECKING, Any, Final
 
 import click
 
+from .widths import at_left, columns_of
+
 if TYPE_CHECKING:
     from ..eventlog.log import EventLog
     from ..projections.comparison import Comparison
@@ -57,11 +59,8 @@ def table(rows: Sequence[TaskRow]) -> str:
 def columns(lines: Sequence[Sequence[str]]) -> str:
     """Cells under each other, each column as wide as its widest."""
     cells = [[shown(cell) for cell in line] for line in lines]
-    widths = [max(map(len, column)) for column in zip(*cells, strict=True)]
-    return "\n".join(
-        "  ".join(cell.ljust(width) for cell, width in zip(line, widths, strict=True)).rstrip()
-        for line in cells
-    )
+    widths = [max(map(columns_of, column)) for column in zip(*cells, strict=True)]
+    return "\n".join("  ".join(map(at_left, line, widths)).rstrip() for line in cells)
 
 
 def totals(rows: Sequence[TaskRow]) -> str:
@@ -158,6 +157,11 @@ def shown(text: str) -> str:
     return visible(_NOT_SPACE.sub(" ", text))
 
 
+def say(*lines: str) -> None:
+    """Print lines with texts from anywhere in them; each stays one line."""
+    click.echo("\n".join(map(shown, lines)))
+
+
 def said(recorded: Any) -> str:
     """An event in words, and where it is."""
     from ..projections.telling import tell
@@ -189,19 +193,25 @@ def print_comparison(found: Comparison, logs: tuple[Path, Path]) -> None:
             sides = f"{'; '.join(left) or 'none'} | {'; '.join(right) or 'none'}"
             click.echo(f"  {name:<9} {shown(sides)}")
         for log, recorded in zip(logs, parting.first, strict=True):
-            click.echo(f"  first in {log.name}: {said(recorded) if recorded else 'nothing here'}")
+            say(f"  first in {log.name}: {said(recorded) if recorded else 'nothing here'}")
         click.echo(f"  because {shown(parting.cause.says)}")
     for log, decided in zip(logs, found.decided, strict=True):
         if decided and found.decided[0] != found.decided[1]:
-            click.echo(f"\ndecided after task {common} in {log.name}: {shown('; '.join(decided))}")
+            say("", f"decided after task {common} in {log.name}: {'; '.join(decided)}")
     for log, tasks in zip(logs, found.tasks, strict=True):
         if tasks > common:
-            click.echo(f"\ntasks {common + 1} to {tasks} are only in {log}")
+            say("", f"tasks {common + 1} to {tasks} are only in {log}")
 
 
 def json_text(value: Any) -> str:
-    """JSON for people and machines."""
-    return json.dumps(value, indent=2, ensure_ascii=False)
+    """JSON for people and machines; what is not seen is escaped in it."""
+    text = json.dumps(value, indent=2, ensure_ascii=False)
+    lines = text.split("\n")
+    return "\n".join(line if line.isprintable() else _escaped(line) for line in lines)
+
+
+def _escaped(line: str) -> str:
+    return "".join(each if each.isprintable() else json.dumps(each)[1:-1] for each in line)
 
 
 def print_origin(log: Path) -> None:
@@ -213,11 +223,12 @@ def print_origin(log: Path) -> None:
         header = header_of(opened)
     facts = header.model
     licence = header.config["model"]["license"] or facts["license"]
-    click.echo(
+    say(
         f"{log}: {header.tasks} {header.config['benchmark']['name']} tasks, team "
         f"{header.host['name']}, recorded "
         f"with {facts['name']} ({facts['file']}, licence {licence}, "
-        f"SHA-256 {facts['sha256'][:16]}…) on {facts['device']}\n"
+        f"SHA-256 {facts['sha256'][:16]}…) on {facts['device']}",
+        "",
     )
 
 
@@ -228,9 +239,10 @@ def suggest(log: Path) -> None:
 
     with EventLog.open(log) as opened:
         memory = most_told(opened.read())
-    click.echo(
-        f"\nTry next:\n"
-        f"  discernmem why {memory} {log}\n"
-        f"  discernmem store {log} --at 4\n"
-        f"  discernmem replay --offline {log}"
+    say(
+        "",
+        "Try next:",
+        f"  discernmem why {memory} {log}",
+        f"  discernmem store {log} --at 4",
+        f"  discernmem replay --offline {log}",
     )

@@ -13,7 +13,7 @@ import click
 from ..eventlog.errors import BadInput
 from .app import LOG, NEW_LOG, STATES, UNTIL, cli
 from .configuring import Configured, Given
-from .printing import json_text, print_summary, shown
+from .printing import json_text, print_summary, say, shown
 from .progress import LOG_JSON, Watch, going
 
 if TYPE_CHECKING:
@@ -97,7 +97,7 @@ def go_on(log: Path, again: Sequence[str], dump_states: Path | None = None, **op
             **options,
         )
     if not watch.facts:
-        click.echo(f"{log}: the run is finished already")
+        say(f"{log}: the run is finished already")
     watch.finished(log=str(log))
     print_summary(log)
 

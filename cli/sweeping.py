@@ -12,7 +12,7 @@ import click
 from ..eventlog.errors import BadInput
 from .app import JSON, cli
 from .configuring import Configured, Given, parse_pairs
-from .printing import columns, json_text
+from .printing import columns, json_text, say
 from .progress import LOG_JSON, Watch, going
 from .recording import States, begin
 
@@ -58,7 +58,7 @@ def sweep(
     with Sweep(folder, planned) as runs:
         for number, each in enumerate(planned):
             if not as_json:
-                click.echo(f"{number + 1} of {len(planned)}: {each.name}")
+                say(f"{number + 1} of {len(planned)}: {each.name}")
             going().tell("setting_started", number=number + 1, of=len(planned), name=each.name)
             meter.before, meter.after = sum(runs.tasks[:number]), sum(runs.tasks[number + 1 :])
             meter.tasks, meter.done, meter.begun = runs.tasks[number], 0, False

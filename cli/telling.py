@@ -12,8 +12,9 @@ from ..projections.facts import Facts
 from ..projections.lifeline import Stretch
 from ..projections.telling import tell, tell_edit, tell_verdict
 from ..projections.words import word_diff
-from .layout import Screen, Span, columns_of, difference
+from .layout import Screen, Span, difference
 from .printing import conditions, effect, heading, shown, tallied
+from .widths import at_left, at_right, columns_of
 
 LISTED: Final = 12
 """Effects that a conclusion is shown to rest on, one by one; of more only the newest are."""
@@ -219,10 +220,9 @@ def _scores(event: ev.CandidateJudged) -> Iterator[Span]:
 
 def _row(cells: Sequence[str], widths: Sequence[int]) -> str:
     """Words to the left, numbers to the right."""
-    padding = [" " * (width - columns_of(cell)) for cell, width in zip(cells, widths, strict=True)]
-    words = [cell + space for cell, space in zip(cells[:2], padding[:2], strict=True)]
-    numbers = [space + cell for cell, space in zip(cells[2:], padding[2:], strict=True)]
-    return "  ".join(words + numbers)
+    words = map(at_left, cells[:2], widths[:2])
+    numbers = map(at_right, cells[2:], widths[2:])
+    return "  ".join([*words, *numbers])
 
 
 def _effects(recorded: Sequence[Recorded]) -> Iterator[Span]:

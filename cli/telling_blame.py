@@ -5,8 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from ..projections.blame import Blame, Line
-from .layout import Screen, Span, columns_of
+from .layout import Screen, Span
 from .printing import heading, shown
+from .widths import at_left, at_right, columns_of
 
 
 def print_blame(found: Blame, screen: Screen) -> None:
@@ -46,6 +47,4 @@ def _who(line: Line) -> str:
 
 def _padded(cells: Sequence[str], widths: Sequence[int]) -> str:
     """The cells of a line in their columns, positions to the right."""
-    spaces = [" " * (width - columns_of(cell)) for cell, width in zip(cells, widths, strict=True)]
-    words = [cell + space for cell, space in zip(cells[1:], spaces[1:], strict=True)]
-    return "  ".join([spaces[0] + cells[0], *words, ""])
+    return "  ".join([at_right(cells[0], widths[0]), *map(at_left, cells[1:], widths[1:]), ""])

@@ -10,7 +10,7 @@ import click
 
 from ..eventlog.errors import BadInput, CheckFailed
 from .app import JSON, LOG, cli
-from .printing import json_text
+from .printing import json_text, say
 from .progress import LOG_JSON, Counted, Watch, going
 
 _STEPS = {
@@ -67,7 +67,7 @@ def verify(log: Path, against: Path | None, as_json: bool) -> None:
     else:
         for problem in report.problems:
             place = f"event {problem.position}" if problem.position else "the file"
-            click.echo(f"{place}: {problem.kind}: {problem.message}")
+            say(f"{place}: {problem.kind}: {problem.message}")
     if not report.ok:
         first = next((p.position for p in report.problems if p.position), None)
         place = "" if first is None else f", the first at event {first}"
@@ -101,7 +101,7 @@ def export_log(log: Path, out: Path | None, until: int | None, head_only: bool) 
             export(opened, sys.stdout.buffer, until=until)
         else:
             head = export_file(opened, out, until=until)
-            click.echo(f"{head.position} events exported to {out}, head {head.hash}")
+            say(f"{head.position} events exported to {out}, head {head.hash}")
 
 
 @cli.command("import")
@@ -115,4 +115,4 @@ def import_log(file: Path, log: Path) -> None:
     going().remedy = lambda: "what was added is whole, run it again to add the rest"
     with open_export(file) as source:
         done = import_(source, log)
-    click.echo(f"{done.added} events added to {log}, head {done.head.hash}")
+    say(f"{done.added} events added to {log}, head {done.head.hash}")

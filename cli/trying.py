@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from .app import cli
-from .printing import print_origin, print_summary, suggest
+from .printing import print_origin, print_summary, say, suggest
 from .progress import LOG_JSON
 from .recording import go_on, record
 
@@ -39,7 +39,7 @@ def demo(recorded: bool, folder: Path) -> None:
     for name, table in STREAMS.items():
         log = folder / f"{name}.db"
         if finished(log):
-            click.echo(f"{log} is finished already; delete it to run again")
+            say(f"{log} is finished already; delete it to run again")
             print_summary(log)
         elif holds_run(log):
             go_on(log, again)
@@ -54,4 +54,4 @@ def doctor() -> None:
     from ..replayers.doctor import examine
 
     for name, finding in examine():
-        click.echo(f"{name:<22} {finding}")
+        say(f"{name:<22} {finding}")

@@ -203,9 +203,11 @@ def _life(
     known = {r.event_id: r for r in stream}
     cited = {event_id for each in shown for event_id in evidence_of(each)}
     _learn(log, known, cited)
-    outside = roots
+    outside = {r.causation_id for r in roots if r.causation_id}
     while outside:
-        outside = _learn(log, known, {r.causation_id for r in outside if r.causation_id})
+        _learn(log, known, outside)
+        causes = (known[event_id].causation_id for event_id in outside if event_id in known)
+        outside = {event_id for event_id in causes if event_id}
     leading = tuple(_leading(root, known) for root in roots)
     evidence = (known[event_id] for event_id in cited if event_id in known)
     return Life(
@@ -222,11 +224,9 @@ def _life(
     )
 
 
-def _learn(log: EventLog, known: dict[str, Recorded], wanted: set[str]) -> list[Recorded]:
-    """Take the wanted events into the known ones; returns those that are new."""
-    new = log.by_ids(wanted - known.keys())
-    known.update(new)
-    return list(new.values())
+def _learn(log: EventLog, known: dict[str, Recorded], wanted: set[str]) -> None:
+    """Take the wanted events into the known ones."""
+    known.update(log.by_ids(wanted - known.keys()))
 
 
 def _version_of(recorded: Recorded) -> int:

@@ -10,6 +10,7 @@ import sqlite3
 import subprocess
 import sys
 from collections.abc import Callable
+from contextlib import closing
 from importlib import metadata
 from pathlib import Path
 
@@ -250,6 +251,13 @@ def test_the_log_is_narrowed_by_task_type_and_end(
         output(capsys, "log", log, "--tail", 3).splitlines()
         == (output(capsys, "log", log).splitlines()[-3:])
     )
+    assert output(capsys, "log", log, "--task", 2, "--tail", 3).splitlines() == one[-3:]
+    for tail in (1, 3, 4, 99):
+        told = output(capsys, "log", log, "--type", "TaskScored", "--tail", tail)
+        assert told.splitlines() == scored[-tail:]
+    narrow = ("--task", 2, "--type", "TaskScored", "--type", "TaskStarted", "--tail", 1)
+    assert output(capsys, "log", log, *narrow).splitlines() == scored[1:2]
+    assert output(capsys, "log", log, "--type", "RunForked", "--tail", 1) == ""
 
 
 def test_the_store_in_words_holds_what_its_json_holds(
@@ -279,6 +287,47 @@ def test_a_reader_that_stops_early_gets_no_complaint(log: Path) -> None:
     done = subprocess.run(["sh", "-c", command], capture_output=True, text=True, check=False)
     assert json.loads(done.stdout)["position"] == 1
     assert done.stderr == ""
+
+
+@pytest.mark.parametrize("stream", ["2>&-", "2>/dev/full", ">&-", "2>&- >&-"])
+@pytest.mark.parametrize(
+    ("arguments", "status"),
+    [
+        (("why", "m1"), 0),
+        (("verify",), 0),
+        (("verify", "--log-json"), 0),
+        (("why", "m99"), 2),
+        (("why", "m1", "--version", "99"), 2),
+    ],
+)
+def test_where_nobody_can_be_told_the_status_still_says_how_it_ended(
+    log: Path, arguments: tuple[str, ...], status: int, stream: str
+) -> None:
+    command = f"{sys.executable} -m discernmem.cli {' '.join(arguments)} {stream}"
+    named = {**os.environ, "DISCERNMEM_LOG": str(log)}
+    assert subprocess.run(["sh", "-c", command], env=named, check=False).returncode == status
+
+
+def test_no_file_name_or_content_moves_the_cursor(
+    log: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    moving = log.rename(tmp_path / "run\x1b[2J\x9b.db")
+    sent, received = tmp_path / "sent\x1b[A.jsonl", tmp_path / "received\x9bA.db"
+    output(capsys, "verify", moving)
+    said = [
+        output(capsys, "export", moving, "--out", sent),
+        output(capsys, "import", sent, received),
+        output(capsys, "compare", moving, received),
+    ]
+    with closing(sqlite3.connect(received)) as changed:
+        changed.execute("drop trigger events_no_update")
+        changed.execute("update events set type = 'Task\x1b[2JScored' where position = 9")
+        changed.commit()
+    status, out, err = verify(capsys, received)
+    assert status == 1
+    assert "event 9: " in out
+    assert "\\x1b[2J" in out
+    assert all(each.replace("\n", "").isprintable() for each in [*said, out, err])
 
 
 # -- trust -------------------------------------------------------------------------------------

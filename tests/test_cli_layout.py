@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 import unicodedata
 
@@ -9,8 +10,9 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from discernmem.cli.layout import NARROWEST, Screen, Span, columns_of, difference, screen
-from discernmem.cli.printing import columns, effect, shown
+from discernmem.cli.layout import NARROWEST, Screen, Span, difference, screen
+from discernmem.cli.printing import columns, effect, json_text, shown
+from discernmem.cli.widths import columns_of
 from discernmem.projections.words import word_diff
 
 HOSTILE = "\x1b[2J\x1b]0;t\x07a\rb\nc\td\u202ee\u2066f\u200bg\U000e0041h\x9b1mi\u2028j\ufeff\x7f"
@@ -90,6 +92,9 @@ def test_a_text_that_stands_deep_still_gets_some_columns() -> None:
 def test_wide_letters_count_for_two_columns_and_marks_for_none() -> None:
     assert columns_of("漢字") == 4
     assert columns_of("e\u0301") == 1
+    assert columns_of("ไม่เป็น") == 5
+    assert columns_of("हिन्दी") == 3
+    assert columns_of("\u1100\u1161\u11a8") == 2
     lines = list(Screen(20, colour=False).lines(Span("漢" * 25)))
     assert [columns_of(line) for line in lines] == [20, 20, 10]
 
@@ -127,6 +132,17 @@ def test_off_a_terminal_there_are_colours_only_if_they_are_forced(
 
 def test_a_table_keeps_hostile_cells_in_their_columns() -> None:
     assert columns([("a\nb", "1"), ("c\x1b[A", "2")]) == "a b      1\nc\\x1b[A  2"
+
+
+@given(TEXTS)
+def test_json_hides_nothing_and_says_the_same(text: str) -> None:
+    printed = json_text({text: [text]})
+    assert printed.replace("\n", "").isprintable()
+    assert json.loads(printed) == {text: [text]}
+
+
+def test_a_table_keeps_wide_cells_in_their_columns() -> None:
+    assert columns([("漢字", "1"), ("abc", "2"), ("नि", "3")]) == "漢字  1\nabc   2\nनि     3"
 
 
 @pytest.mark.parametrize(

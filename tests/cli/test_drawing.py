@@ -11,7 +11,7 @@ from contextlib import suppress
 from typing import Any
 
 import pytest
-from terminals import PATIENCE, lines, screen, watched
+from terminals import PATIENCE, lines, screen, terminal, watched
 
 from discernmem.cli.drawing import Block, Picture, drawable, span
 
@@ -148,6 +148,24 @@ def test_a_terminal_that_is_gone_stops_nothing() -> None:
     block.close()
     with suppress(OSError):
         stream.close()
+
+
+LOCKED = """
+import _imp, sys
+from discernmem.cli.drawing import Block, Picture
+block = Block(lambda: Picture(words=("漢字 é",), done=1, of=2, count="1", facts=("2",)), sys.stderr)
+_imp.acquire_lock()
+block.close()
+print("closed")
+"""
+"""What a signal leaves behind that comes while the main thread imports something."""
+
+
+def test_nothing_is_imported_while_it_draws_so_an_import_cut_short_stops_nothing() -> None:
+    with terminal(command=(sys.executable, "-c", LOCKED)) as shown:
+        shown.read_until("漢字 é")
+        assert shown.ended() == 0
+        assert shown.last_screen() == ["closed"]
 
 
 def test_a_picture_that_is_missing_is_not_drawn() -> None:

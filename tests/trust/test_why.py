@@ -150,3 +150,22 @@ def test_a_life_starts_from_the_task_and_the_run_that_led_to_it(
         assert first["type"] == "MemoryAdmitted"
         assert first["led_to_by"][0]["type"] == "TaskStarted"
         assert "TaskScored" in [reason["type"] for reason in first["led_to_by"]]
+
+
+def test_all_that_led_to_a_root_is_told_up_to_its_task(
+    log: Path, memories: dict[str, list[Recorded]], capsys: pytest.CaptureFixture[str]
+) -> None:
+    with EventLog.open(log) as opened:
+        recorded = {each.event_id: each for each in opened.read()}
+    for name in memories:
+        life = in_json(log, capsys, name)["life"]
+        text = in_words(log, capsys, name)
+        heads = re.findall(r"^task (\d+)(.*)$", text, re.M)
+        assert {int(index) for index, _ in heads} == {root["task_index"] for root in life}
+        assert all(re.fullmatch(r" \S+", task) for _, task in heads)
+        for root in life:
+            chain, cause = [], recorded[root["event_id"]].causation_id
+            while cause is not None:
+                chain.append(recorded[cause].position)
+                cause = recorded[cause].causation_id
+            assert [each["position"] for each in root["led_to_by"]] == chain[::-1]

@@ -21,11 +21,11 @@ import attrs
 import pytest
 from endpoint import Endpoint, Response
 from lively import quick_folder, record, rich_seed
-from scenario import Scenario, defect, edit, edits, play, rule, scope
+from scenario import Scenario, defect, edit, edits, play, rule, same_as, scope
 from scripted import BagEmbedder, ScriptedModel, scripted_world, select_all
 
 from discernmem.cli import main, telling
-from discernmem.cli.layout import columns_of
+from discernmem.cli.widths import columns_of
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 from discernmem.projections.tallies import tally
@@ -239,6 +239,28 @@ def test_a_conclusion_from_many_effects_lists_the_newest_and_counts_the_older(
         assert f"rests on {len(listed)} recorded effects: {line}\n" in said(
             capsys, "why", "m1", log
         )
+
+
+def test_an_execution_that_is_evidence_as_well_is_told_among_what_led_there(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The run without memory of a task is the scored one and what an attachment rests on."""
+    learned = {task: rule("say the first herb") for task in ("q1", "q2")}
+    scenario = Scenario(tasks=2, learn=learned, supply=(), decisions={"identity": same_as("m1")})
+    text = said(capsys, "why", "m1", play(scenario, folder / "attached").path)
+    _, second = text.split("\ntask 2 q2\n")
+    assert re.sub(r" +\[\d+\]", "", second).startswith(
+        """\
+  · team ran on q2 with no memory: 0.50
+  · q2 scored 0.50 with no memory
+  · user_proxy proposed the rule “say the first herb”
+  · judged the same as m1 among m1 (1.00)
+  └─ experience of q2 attached: “say the first herb”
+     └─ effect +0.00 (neutral) on q2: 0.50 with, 0.50 without, the runs were the same
+        │  rests on: team ran on q2 with m1.v1: 0.50
+        │  rests on: team ran on q2 with no memory: 0.50
+"""
+    )
 
 
 # -- in part -----------------------------------------------------------------------------------
