@@ -76,7 +76,7 @@ def _asked(visit: Visit, last: int) -> int:
     if not asked:
         return last
     if not asked.isdecimal() or len(asked) > 15 or int(asked) > last:
-        done = f"the tasks completed are 1 to {last}" if last else "no task is completed yet"
+        done = f"the last completed task is {last}" if last else "no task is completed yet"
         raise NotHere(f"No store after task {asked}: {done}, and 0 is before the first.")
     return int(asked)
 

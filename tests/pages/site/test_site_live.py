@@ -12,6 +12,7 @@ from pathlib import Path
 from threading import Event
 
 import pytest
+from sample_log import admitted, completed, reply, task_started
 from site_logs import Site, admit, served
 
 from discernmem.eventlog import EventLog, sidefile
@@ -169,3 +170,15 @@ def test_the_side_file_is_never_opened(log_path: Path) -> None:
             site.page(name)
         locked.execute("rollback")
     locked.close()
+
+
+def test_a_task_that_is_not_completed_leads_to_no_store_after_it(tmp_path: Path) -> None:
+    path = tmp_path / "run.db"
+    with EventLog.create(path, run="open") as log:
+        log.append([task_started(1), reply("a"), admitted(), completed(1), task_started(2)])
+    site = Site(path)
+    assert f"{site.base}/-/store?at=1" in site.page("tasks/1").links
+    page = site.page("tasks/2")
+    assert "This task is not completed yet." in page.text
+    assert not [to for to in page.links if "store?" in to]
+    assert "No store after task 2: " in site.page("store?at=2", 404).text

@@ -30,7 +30,7 @@ MISSING = {
     "events/1x": "no such page",
     "executions/1": "is of type RunStarted, not ExecutionFinished",
     "effects/1": "is of type RunStarted, not EffectMeasured or EffectRecorded",
-    "store?at=13": "No store after task 13: the tasks completed are 1 to 12, and 0 is before",
+    "store?at=13": "No store after task 13: the last completed task is 12, and 0",
     "store?at=-1": "No store after task -1",
     "store?at=" + "9" * 40: "No store after task 999",
     "store?at=x": "No store after task x",
