@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from collections import Counter
 from importlib import import_module
+from itertools import product
 from pathlib import Path
 from typing import get_args, get_type_hints
 
@@ -14,6 +15,7 @@ from doc_pages import DOCS, ROOT, anchors, blocks, inline, links, name, pages, w
 
 from discernmem.cli import cli
 from discernmem.decisions import llm
+from discernmem.decisions.attribution import Scope, attribute
 from discernmem.decisions.settings import ABLATIONS
 from discernmem.eventlog import events as ev
 
@@ -35,7 +37,7 @@ def rows(page: Path, heading: str) -> list[list[str]]:
     """The cells of the first table under a heading, without its head."""
     text = "\n" + page.read_text("utf-8")
     part = text.split(f"\n{heading}\n")[1].split("\n## ")[0]
-    table = [line for line in part.splitlines() if line.startswith("| ")]
+    table = [line.strip() for line in part.splitlines() if line.strip().startswith("| ")]
     return [[cell.strip() for cell in line.strip("|").split("|")] for line in table[2:]]
 
 
@@ -166,6 +168,31 @@ def test_what_is_told_to_machines_is_on_its_page() -> None:
     assert {"run_started", "finished"} <= told
     named = set(inline(DOCS / "how-to" / "watch-a-long-run.md"))
     assert told - named == set()
+
+
+def test_every_command_that_can_be_watched_is_on_its_page() -> None:
+    page = (DOCS / "how-to" / "watch-a-long-run.md").read_text("utf-8")
+    first = next(line for line in page.splitlines() if line.startswith("On a terminal, "))
+    flag = "--log-json"
+    watched = {name for name, c in cli.commands.items() if any(flag in p.opts for p in c.params)}
+    assert set(re.findall(r"`(\w+)`", first)) == watched
+
+
+def test_the_label_of_every_use_is_that_of_its_row_in_the_method() -> None:
+    """Of each combination, the only row that fits says the label and what follows."""
+    table = rows(METHOD, "## One task")
+    assert {len(row) for row in table} == {6}
+    said = {True: "yes", False: "no"}
+    for avoid, sign, use, sound in product(said, get_args(ev.Sign), said, said):
+        found = attribute(sign, Scope(use=use, avoid=avoid, boundary="here"), sound)
+        cells = (said[avoid], sign, said[use], said[sound])
+        ((*_, label, follows),) = [
+            row for row in table if all(map(lambda cell, is_: cell in ("any", "", is_), row, cells))
+        ]
+        assert label == f"`{found.label}`"
+        assert ("boundary may grow" in follows) == bool(found.boundary)
+        assert ("rule is repaired" in follows) == (found.label == "CONTENT")
+        assert ("use conditions may grow" in follows) == (sign == "positive" and not avoid)
 
 
 # -- words -------------------------------------------------------------------------------------
