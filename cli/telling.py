@@ -62,6 +62,8 @@ class _Teller:
             for each in chain[1:]:
                 self._outside(each)
             self._node(root, "  ", True)
+        if told.earlier and not moments:
+            self._screen.put(Span("nothing since then", "quiet"))
         if told.deeper:
             self._screen.put()
             self._screen.put(Span(f"… {_events(told.deeper)} further down left out", "quiet"))

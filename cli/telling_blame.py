@@ -12,7 +12,9 @@ from .widths import at_left, at_right, columns_of
 
 def print_blame(found: Blame, screen: Screen) -> None:
     """A memory line by line, each after the event that put it there."""
-    lines = [*found.phrases, *found.conditions, *found.withdrawn]
+    # Between words that came with two versions there is white space of a third: nothing to see.
+    phrases = [line for line in found.phrases if not line.text.isspace()]
+    lines = [*phrases, *found.conditions, *found.withdrawn]
     rows = [_cells(line) for line in lines]
     widths = [max(map(columns_of, column)) for column in zip(*rows, strict=True)]
     screen.put(Span(heading(found.memory), "heading"))

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import re
+import tomllib
 from collections import Counter
 from importlib import import_module
 from itertools import product
@@ -145,6 +146,18 @@ def test_no_page_names_a_command_or_an_option_that_is_not_there(page: Path) -> N
     for text in inline(page):
         if re.fullmatch(r"--[a-z-]+( \S+)*", text) and not text.startswith("--port 8080"):
             assert text.split()[0] in known, text
+
+
+def test_every_extra_that_a_page_names_is_there() -> None:
+    project = tomllib.loads((ROOT / "pyproject.toml").read_text("utf-8"))["project"]
+    named = {
+        extra
+        for page in pages()
+        for extras in re.findall(r"discernmem\[([^\]]+)\]", page.read_text("utf-8"))
+        for extra in extras.split(",")
+    }
+    assert {"llama", "serve"} <= named
+    assert named <= project["optional-dependencies"].keys()
 
 
 def test_every_command_is_named_on_a_page_that_a_person_wrote() -> None:

@@ -3,6 +3,8 @@
 from __future__ import annotations
 
 import json
+import re
+import shutil
 from collections.abc import Iterator, Sequence
 from itertools import pairwise
 from pathlib import Path
@@ -166,6 +168,20 @@ def test_a_repair_a_person_and_an_extraction_are_told_apart_in_columns(
         "[13]  t1  v1  extraction  rule      say the first herb\n"
         "[13]  t1  v1  extraction  use when  a jar is named\n"
     )
+
+
+def test_the_space_between_two_changed_words_is_no_line_of_its_own(
+    decided: Path, tmp_path: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = str(shutil.copy(decided, tmp_path / "run.db"))
+    for text in ("name one herb", "say one herb", "say every herb"):
+        edited = ["--text", text, "--by", "bob", "--reason", "it is said better"]
+        main(["override", "edit", "m1", log, *edited])
+    capsys.readouterr()
+    main(["blame", "m1", log])
+    rows = capsys.readouterr().out.splitlines()
+    said = [re.split("  +", row)[-1] for row in rows if re.search(r"  rule  ", row)]
+    assert said == ["say", "every", "herb"]
 
 
 def test_what_a_person_took_away_is_shown_as_withdrawn(

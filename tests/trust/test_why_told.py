@@ -322,6 +322,15 @@ def test_what_is_shown_and_what_is_left_out_are_all(
         assert (f"… {left['deeper']} event" in text) == bool(left["deeper"])
 
 
+def test_where_nothing_happened_since_that_is_said(
+    folder: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    log = play(Scenario(tasks=2, learn={"q1": rule("say it")}, supply=()), folder / "idle").path
+    text = said(capsys, "why", "m1", log, "--since", 2)
+    assert text.endswith("\n\n… 1 event before that left out\nnothing since then\n")
+    assert "nothing since" not in said(capsys, "why", "m1", log, "--since", 1)
+
+
 @pytest.mark.parametrize("depth", range(4))
 def test_as_many_levels_are_shown_as_were_asked_for(
     rich: Path, depth: int, capsys: pytest.CaptureFixture[str]
