@@ -180,7 +180,7 @@ def test_the_space_between_two_changed_words_is_no_line_of_its_own(
     capsys.readouterr()
     main(["blame", "m1", log])
     rows = capsys.readouterr().out.splitlines()
-    said = [re.split("  +", row)[-1] for row in rows if re.search(r"  rule  ", row)]
+    said = [re.split("  +", row)[-1] for row in rows if re.search(r"  rule(  |$)", row)]
     assert said == ["say", "every", "herb"]
 
 
