@@ -252,7 +252,8 @@ class Counted(Closing):
     def told(self, step: str, done: int, of: int) -> None:
         """Take in how far a step is; stop here if a signal asked for it."""
         self._going.stop.check()
-        if step != self._step:
+        new = step != self._step
+        if new:
             self._step_began = self._going.clock()
             self._ended = False
             self._going.tell("step_started", step=step, of=of)
@@ -261,6 +262,9 @@ class Counted(Closing):
             seconds = round(self._going.clock() - self._step_began, 3)
             self._going.tell("step_done", step=step, done=done, of=of, seconds=seconds)
         self._step, self._done, self._of = step, done, of
+        if new and self._block is not None:
+            # Even a step that is done in no time is seen.
+            self._block.draw()
 
     def finished(self, **facts: Any) -> None:
         """Say that all is done."""
