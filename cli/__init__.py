@@ -1,32 +1,16 @@
-"""The command line: parse, call, print. A command imports the heavy modules it needs itself."""
+"""The command line: parse, call, print."""
 
-from . import (
-    asking,
-    branching,
-    checking,
-    gateway,
-    indexing,
-    recording,
-    reporting,
-    serving,
-    sweeping,
-    trusting,
-    trying,
-)
-from .app import cli, main
+from __future__ import annotations
 
-__all__ = [
-    "asking",
-    "branching",
-    "checking",
-    "cli",
-    "gateway",
-    "indexing",
-    "main",
-    "recording",
-    "reporting",
-    "serving",
-    "sweeping",
-    "trusting",
-    "trying",
-]
+import sys
+from collections.abc import Sequence
+
+
+def main(arguments: Sequence[str] | None = None) -> None:
+    """Run the command line; whoever interrupts it before it is there gets one line as well."""
+    try:
+        from . import commands
+    except KeyboardInterrupt:
+        sys.stderr.write("discernmem: interrupted; nothing was changed, run it again\n")
+        sys.exit(130)
+    commands.main(arguments)

@@ -24,6 +24,7 @@ if TYPE_CHECKING:
 def store(log: Path, at: int | None, as_json: bool) -> None:
     """Show the memory store after any task of LOG."""
     from ..eventlog.log import EventLog
+    from ..projections.telling import counted
     from ..projections.timeline import (
         Timeline,
         completed_position,
@@ -42,7 +43,7 @@ def store(log: Path, at: int | None, as_json: bool) -> None:
             state = timeline.state(settled)
         decided = opened.read(after=completed, until=settled, types=("MemoryOverridden",))
         overrides = sum(1 for _ in decided)
-        after = f"task {task}" + (f" and {overrides} override(s)" if overrides else "")
+        after = f"task {task}" + (f" and {counted(overrides, 'override')}" if overrides else "")
         click.echo(f"store after {after}: {len(state.store)} memories")
         for memory in state.store.ordered():
             click.echo(entry(opened, state, memory))
@@ -106,6 +107,7 @@ def diff(log: Path, start: int, end: int, as_json: bool) -> None:
     """Say what changed in the store of LOG between two tasks, and why."""
     from ..eventlog.log import EventLog
     from ..projections.changes import changes
+    from ..projections.telling import counted
     from ..projections.timeline import completed_position
 
     with EventLog.open(log) as opened:
@@ -116,7 +118,7 @@ def diff(log: Path, start: int, end: int, as_json: bool) -> None:
     if as_json:
         click.echo(json_text([change.plain() for change in found]))
         return
-    click.echo(f"{len(found)} change(s) from task {start} to task {end}")
+    click.echo(f"{counted(len(found), 'change')} from task {start} to task {end}")
     for change in found:
         index = change.recorded.task_index
         place = "between tasks" if index is None else f"task {index}"

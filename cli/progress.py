@@ -123,7 +123,9 @@ class Watch(Closing):
         if not meter.begun:
             opening = "opens the log" if not self._recording else "opens what the run asks"
             return Picture(words=tuple(filter(None, (self._label, opening))), done=0, of=0)
-        place = f"task {meter.index} of {meter.tasks} {meter.task}" if meter.index else ""
+        place = "opens the next task" if meter.behind < meter.of else "closes the log"
+        if meter.index:
+            place = f"task {meter.index} of {meter.tasks} {meter.task}"
         execution = meter.execution
         doing = ": ".join(filter(None, (execution.words if execution else "", meter.asking)))
         if self.going.stop.asked:

@@ -10,7 +10,7 @@ from ..eventlog.log import EventLog, Recorded
 from ..projections.audit import Life, Node
 from ..projections.facts import Facts
 from ..projections.lifeline import Stretch
-from ..projections.telling import tell, tell_edit, tell_verdict
+from ..projections.telling import counted, tell, tell_edit, tell_verdict
 from ..projections.words import word_diff
 from .layout import Screen, Span, difference
 from .printing import conditions, effect, heading, shown, tallied
@@ -44,7 +44,9 @@ class _Teller:
         told = self._told
         if told.earlier:
             self._screen.put()
-            self._screen.put(Span(f"… {_events(told.earlier)} before that left out", "quiet"))
+            self._screen.put(
+                Span(f"… {counted(told.earlier, 'event')} before that left out", "quiet")
+            )
         moments: list[tuple[Recorded, Node | None, tuple[Recorded, ...]]] = [
             *((r, None, ()) for r in told.forks),
             *((n.recorded, n, c) for n, c in zip(told.roots, told.leading, strict=True)),
@@ -66,7 +68,9 @@ class _Teller:
             self._screen.put(Span("nothing since then", "quiet"))
         if told.deeper:
             self._screen.put()
-            self._screen.put(Span(f"… {_events(told.deeper)} further down left out", "quiet"))
+            self._screen.put(
+                Span(f"… {counted(told.deeper, 'event')} further down left out", "quiet")
+            )
 
     def _head(self) -> None:
         memory, put = self._told.memory, self._screen.put
@@ -101,7 +105,7 @@ class _Teller:
             self._node(child, inner, number == len(node.children) and not node.deeper)
         if node.deeper:
             self._screen.put(
-                Span(f"… {_events(node.deeper)} left out", "quiet"), first=f"{inner}└─ "
+                Span(f"… {counted(node.deeper, 'event')} left out", "quiet"), first=f"{inner}└─ "
             )
 
     def _line(self, spans: Sequence[Span], recorded: Recorded, first: str, rest: str) -> None:
@@ -240,7 +244,3 @@ def _effects(recorded: Sequence[Recorded]) -> Iterator[Span]:
         yield Span(f"{', ' if number else ''}{event.task} ")
         yield Span(effect(event.effect), _SIGNS[event.sign])
         yield Span(f" [{each.position}]", "quiet")
-
-
-def _events(count: int) -> str:
-    return f"{count} event{'' if count == 1 else 's'}"

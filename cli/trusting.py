@@ -56,12 +56,13 @@ def replay(log: Path, offline: bool, as_json: bool) -> None:  # noqa: ARG001
 @LOG_JSON
 def verify(log: Path, against: Path | None, as_json: bool) -> None:
     """Check everything LOG holds: chain, blobs, references, stores and the rules of the method."""
+    from ..projections.telling import counted
     from ..replayers.verification import verify_run
 
-    with Counted(_STEPS, "rows") as counted:
-        report = verify_run(log, against, counted.told)
+    with Counted(_STEPS, "rows") as steps:
+        report = verify_run(log, against, steps.told)
     if report.ok:
-        counted.finished(events=report.checked)
+        steps.finished(events=report.checked)
     if as_json:
         click.echo(json_text(attrs.asdict(report)))
     else:
@@ -69,10 +70,11 @@ def verify(log: Path, against: Path | None, as_json: bool) -> None:
             place = f"event {problem.position}" if problem.position else "the file"
             say(f"{place}: {problem.kind}: {problem.message}")
     if not report.ok:
+        problems = counted(len(report.problems), "problem")
         first = next((p.position for p in report.problems if p.position), None)
         place = "" if first is None else f", the first at event {first}"
         raise CheckFailed(
-            f"{log}: {len(report.problems)} problem(s) in {report.checked} events{place}; restore "
+            f"{log}: {problems} in {report.checked} events{place}; restore "
             "a copy, or save what is before them with `discernmem export --until`"
         )
     if not as_json and report.head is not None:

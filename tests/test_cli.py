@@ -19,7 +19,8 @@ import pytest
 from lively import LivelyModel, lively_world, record
 from scripted import BagEmbedder
 
-from discernmem.cli import cli, main
+from discernmem.cli import main
+from discernmem.cli.commands import cli
 from discernmem.decisions.plan import worst_case
 from discernmem.decisions.settings import Settings
 from discernmem.eventlog import EventLog
@@ -378,7 +379,7 @@ def test_one_changed_byte_is_found_and_its_event_named(
     assert status == 1
     assert f"event {scored.position}: hash: " in out
     assert re.fullmatch(
-        rf"discernmem: \S+run\.db: \d+ problem\(s\) in \d+ events, the first at event "
+        rf"discernmem: \S+run\.db: \d+ problems? in \d+ events, the first at event "
         rf"{scored.position}; restore a copy, or save what is before them with "
         r"`discernmem export --until`\n",
         err,
@@ -442,7 +443,7 @@ def test_a_dropped_guard_is_told_of_the_file(log: Path, capsys: pytest.CaptureFi
     status, out, err = verify(capsys, log)
     assert status == 1
     assert out == "the file: schema: trigger 'events_no_update' is missing\n"
-    assert re.search(r"run\.db: 1 problem\(s\) in \d+ events; restore a copy", err)
+    assert re.search(r"run\.db: 1 problems? in \d+ events; restore a copy", err)
 
 
 def test_damage_to_the_whole_file_is_told_of_the_file(
@@ -452,7 +453,7 @@ def test_damage_to_the_whole_file_is_told_of_the_file(
     status, out, err = verify(capsys, log)
     assert status == 1
     assert out.startswith("the file: file: ")
-    assert "run.db: 1 problem(s) in 0 events; restore a copy" in err
+    assert "run.db: 1 problem in 0 events; restore a copy" in err
 
 
 # -- the doctor --------------------------------------------------------------------------------

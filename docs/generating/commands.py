@@ -7,7 +7,7 @@ from collections.abc import Sequence
 
 import click
 
-from discernmem.cli import cli
+from discernmem.cli.commands import cli
 from discernmem.cli.configuring import Configured
 
 from .words import table

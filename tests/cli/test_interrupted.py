@@ -262,6 +262,24 @@ def test_where_nothing_is_written_nothing_was_changed(
     assert {path: path.read_bytes() for path in stand_in.folder.glob("run.db*")} == before
 
 
+def test_an_interruption_while_the_commands_are_loaded_costs_one_line() -> None:
+    program = (
+        "import os, signal, sys\n"
+        "signal.signal(signal.SIGINT, signal.default_int_handler)\n"
+        "class Interrupting:\n"
+        "    def find_spec(self, name, path=None, target=None):\n"
+        "        if name == 'discernmem.cli.recording':\n"
+        "            os.kill(os.getpid(), signal.SIGINT)\n"
+        "sys.meta_path.insert(0, Interrupting())\n"
+        "from discernmem.cli import main; main(['--help'])\n"
+    )
+    done = subprocess.run(
+        [sys.executable, "-c", program], capture_output=True, text=True, check=False
+    )
+    assert (done.returncode, done.stdout) == (130, "")
+    assert done.stderr == "discernmem: interrupted; nothing was changed, run it again\n"
+
+
 def test_an_index_that_is_interrupted_leaves_no_file(tmp_path: Path) -> None:
     passages = tmp_path / "p.jsonl"
     os.mkfifo(passages)

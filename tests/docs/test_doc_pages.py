@@ -14,7 +14,7 @@ import pytest
 from doc_console import check_command, steps
 from doc_pages import DOCS, ROOT, anchors, blocks, inline, links, name, pages, written
 
-from discernmem.cli import cli
+from discernmem.cli.commands import cli
 from discernmem.decisions import llm
 from discernmem.decisions.attribution import Scope, attribute
 from discernmem.decisions.settings import ABLATIONS

@@ -8,7 +8,7 @@ from pathlib import Path
 
 from doc_pages import DOCS
 
-from discernmem.cli import cli
+from discernmem.cli.commands import cli
 from discernmem.eventlog.events import EVENT_TYPES
 
 GENERATE = DOCS / "generate.py"

@@ -23,7 +23,8 @@ import attrs
 import click
 from doc_pages import ROOT
 
-from discernmem.cli import cli, main
+from discernmem.cli import main
+from discernmem.cli.commands import cli
 
 CUT = "…"
 RUN = frozenset({"discernmem", "sqlite3", "sqlite-utils", "python", "cat", "head", "ls", "cp"})

@@ -126,7 +126,7 @@ def test_every_decision_is_carried_out_and_told(
     for reason in ("r1", "r2", "r3", "r4", "r5", "r6"):
         assert f"by ada: “{reason}”" in life
     assert "lost “the moon is full”" in life
-    assert "and 6 override(s)" in said(capsys, "store", str(log))
+    assert "and 6 overrides" in said(capsys, "store", str(log))
     assert "override" not in said(capsys, "store", str(log), "--at", str(STOP))
 
     go_on(log, stopped)

@@ -18,6 +18,7 @@ from discernmem.cli import main
 from discernmem.eventlog import EventLog
 from discernmem.eventlog.sidefile import side_path
 from discernmem.projections import changes, filling, state, timeline
+from discernmem.projections.telling import counted
 from discernmem.projections.timeline import Timeline
 from discernmem.replayers import session, world
 from discernmem.replayers.offline import replay_offline
@@ -170,7 +171,7 @@ def test_changes_in_words_are_the_changes_in_json(
     listed = told(capfdbinary, "diff", log, "--from", 1, "--to", TASKS)
     main(["diff", str(log), "--from", "1", "--to", str(TASKS)])
     text = capfdbinary.readouterr().out.decode()
-    assert text.startswith(f"{len(listed)} change(s) from task 1 to task {TASKS}\n")
+    assert text.startswith(f"{counted(len(listed), 'change')} from task 1 to task {TASKS}\n")
     at = 0
     for change in listed:
         line = f"\ntask {change['task_index']}: {change['says']}  [{change['position']}]\n"

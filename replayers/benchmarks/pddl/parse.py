@@ -10,6 +10,7 @@ predicates are not used: tyreworld declares those of ``in`` the wrong way round.
 
 from __future__ import annotations
 
+import sys
 from collections.abc import Iterable, Mapping
 from functools import cache
 from pathlib import Path
@@ -117,6 +118,7 @@ def _problem_parser() -> Any:
 
 
 def _parsed(parser: Any, text: str, source: str) -> Any:
+    limit = getattr(sys, "tracebacklimit", None)
     try:
         return parser()(text)
     except Exception as error:  # the library lets errors of many unrelated kinds through
@@ -124,6 +126,9 @@ def _parsed(parser: Any, text: str, source: str) -> Any:
         parser.cache_clear()
         reason = (str(error).strip() or type(error).__name__).splitlines()[0].rstrip(".")
         raise BadInput(f"{source}: not readable as PDDL ({reason}); correct the file") from None
+    finally:
+        # The library cuts every traceback while it reads, and after an error for good.
+        sys.tracebacklimit = limit
 
 
 def _unsupported(source: str, what: object) -> BadInput:

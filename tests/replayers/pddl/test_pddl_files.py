@@ -5,6 +5,7 @@ import os
 import shutil
 import subprocess
 import sys
+import traceback
 from pathlib import Path
 
 import pytest
@@ -189,6 +190,16 @@ def test_a_broken_file_does_not_spoil_the_next_one() -> None:
     with pytest.raises(BadInput):
         read_domain(GRIPPER + ")", "broken.pddl")
     assert set(read_domain(GRIPPER, "g.pddl").actions) == {"drop"}
+
+
+def test_a_broken_file_does_not_cut_the_tracebacks_of_others() -> None:
+    """The library takes them away while it reads, and after an error for good."""
+    with pytest.raises(BadInput):
+        read_domain(GRIPPER + ")", "broken.pddl")
+    try:
+        raise ValueError
+    except ValueError:
+        assert traceback.format_exc().startswith("Traceback")
 
 
 @pytest.mark.parametrize("content", [b"(define", b"\xff\xfe"])

@@ -153,7 +153,7 @@ def _shortened(scene: Scene, fault: Callable[[Path], None], *, copy: Path | None
         if seen.status == 0:
             return scene.resumed(told, event)
         require_told(seen, 1)
-        require(" 1 problem(s)" in seen.complaint, f"not sound: {seen.printed[-500:]}")
+        require(" 1 problem " in seen.complaint, f"not sound: {seen.printed[-500:]}")
     require("shorter than its head" in seen.printed, f"not named: {seen.printed[-500:]}")
     return scene.resumed(told, 0)
 
