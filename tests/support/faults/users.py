@@ -24,7 +24,7 @@ Mishap = Callable[[], None]
 CONTEXT = multiprocessing.get_context("forkserver")
 CONTEXT.set_forkserver_preload(
     [
-        "discernmem.cli",
+        "discernmem.cli.commands",
         "discernmem.cli.metering",
         "discernmem.cli.telling",
         "discernmem.eventlog.exported",
