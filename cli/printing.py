@@ -65,17 +65,19 @@ def columns(lines: Sequence[Sequence[str]]) -> str:
 
 def totals(rows: Sequence[TaskRow]) -> str:
     """The mean score and what the run cost."""
+    from ..projections.telling import counted
+
     scores = [row.score for row in rows if row.score is not None]
     mean = sum(scores) / len(scores) if scores else 0.0
     calls = sum(row.model_calls for row in rows)
     read = sum(row.prompt_tokens for row in rows)
     written = sum(row.completion_tokens for row in rows)
     return (
-        f"mean score {mean:.3f} over {len(scores)} tasks; executions run "
+        f"mean score {mean:.3f} over {counted(len(scores), 'task')}; executions run "
         f"{sum(row.executions_run for row in rows)}, saved "
-        f"{sum(row.executions_saved for row in rows)}; {calls} model calls, "
+        f"{sum(row.executions_saved for row in rows)}; {counted(calls, 'model call')}, "
         f"{read} prompt and {written} written tokens; "
-        f"{sum(row.fallbacks for row in rows)} decisions fell back"
+        f"{counted(sum(row.fallbacks for row in rows), 'decision')} fell back"
     )
 
 
