@@ -103,15 +103,14 @@ $(FRAMEWORKS:%=$(STAMP)/%): $(STAMP)/%: $(STAMP)/package
 	@touch $@
 
 # Pages are tested in a real browser: one that is there, or Debian's where it may be installed.
-BROWSERS := chromium chromium-browser google-chrome
-browser:
-	@for name in $(BROWSERS); do command -v $$name > /dev/null && exit 0; done; \
+browser: install
+	@$(BIN)/python tests/support/browsers.py && exit 0; \
 	  if [ "$$(id -u)" = 0 ] && command -v apt-get > /dev/null; then \
 	    echo "installing chromium for the tests of the pages ..."; \
 	    apt-get update -qq && DEBIAN_FRONTEND=noninteractive apt-get install -y -qq \
 	      --no-install-recommends chromium fonts-liberation > /dev/null \
-	    || $(call FAILED,chromium does not install: see above$(comma) or install one of $(BROWSERS)); \
-	  else echo "no browser ($(BROWSERS)): the tests that need one are skipped"; fi
+	    || $(call FAILED,chromium does not install: see above$(comma) or install it or Google Chrome yourself); \
+	  else echo "no chromium and no Google Chrome: the tests that need one are skipped"; fi
 
 # What mypy sees as the package: an editable install is invisible to it.
 $(STAMP)/types: $(STAMP)/package

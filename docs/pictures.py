@@ -2,12 +2,11 @@
 
     python docs/pictures.py
 
-It wants chromium and the packages of `make test`. Look at what it made before you commit it.
+It wants a browser and the packages of `make test`. Look at what it made before you commit it.
 """
 
 from __future__ import annotations
 
-import shutil
 import subprocess
 import sys
 import tempfile
@@ -15,9 +14,13 @@ from pathlib import Path
 from typing import Literal
 
 import attrs
-from playwright.sync_api import Browser, sync_playwright
+from playwright.sync_api import Browser
 
 HERE = Path(__file__).resolve().parent
+sys.path.insert(0, str(HERE.parent / "tests" / "support"))
+
+from browsers import launched  # noqa: E402
+
 WIDTH = 1100
 
 
@@ -43,7 +46,6 @@ PICTURES = (
 def main() -> None:
     """Make the report, start the site, and take all pictures."""
     discernmem = str(Path(sys.executable).with_name("discernmem"))
-    browser_path = shutil.which("chromium") or shutil.which("google-chrome")
     with tempfile.TemporaryDirectory() as name:
         folder = Path(name)
         run = [discernmem, "demo", "--recorded", "--folder", name]
@@ -58,10 +60,7 @@ def main() -> None:
             assert served.stdout is not None
             address = next(part for part in served.stdout.readline().split() if "://" in part)
             pages = {"report": report.as_uri(), "site": f"{address}example/-"}
-            with sync_playwright() as playwright:
-                browser = playwright.chromium.launch(
-                    executable_path=browser_path, args=["--no-sandbox"]
-                )
+            with launched() as browser:
                 for picture in PICTURES:
                     take(browser, picture, picture.page.format_map(pages))
         finally:

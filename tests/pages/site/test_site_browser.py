@@ -2,21 +2,19 @@
 
 from __future__ import annotations
 
-import os
-import shutil
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from playwright.sync_api import Browser, Page, expect, sync_playwright
+from browsers import NAMES, launched, program
+from playwright.sync_api import Browser, Page, expect
 from site_logs import EMOJI, LONG, RIGHT_TO_LEFT, SCRIPT, served
 
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 
-CHROMIUM = shutil.which("chromium")
-pytestmark = pytest.mark.skipif(CHROMIUM is None, reason="there is no program chromium")
+pytestmark = pytest.mark.skipif(program() is None, reason=f"none of {', '.join(NAMES)} is there")
 
 PHONE = {"width": 390, "height": 844}
 CONTRAST = 4.5
@@ -30,11 +28,8 @@ def url(hostile_log: Path) -> Iterator[str]:
 
 @pytest.fixture(scope="module")
 def browser() -> Iterator[Browser]:
-    with sync_playwright() as playwright:
-        # The sandbox of a browser wants a user who is not root.
-        arguments = ["--no-sandbox"] if os.geteuid() == 0 else []
-        with playwright.chromium.launch(executable_path=CHROMIUM, args=arguments) as browser:
-            yield browser
+    with launched() as browser:
+        yield browser
 
 
 @pytest.fixture
