@@ -11,7 +11,8 @@ from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
-from lively import lively_world, quick_folder, record, rich_seed
+from html5lib.html5parser import ParseError
+from lively import lively_world, quick_folder, record, record_with_fork, rich_seed
 from report_pages import HTML, SVG, Report, reported
 from scenario import Scenario, play
 from site_logs import HOSTILE, SHOWN, admit
@@ -24,7 +25,6 @@ from discernmem.pages.report.roster import most_told, roster
 from discernmem.projections.story import story
 from discernmem.projections.tallies import tallies
 from discernmem.replayers.demo import open_recorded
-from discernmem.replayers.forking import Branch, fork
 from discernmem.replayers.session import start
 
 
@@ -284,12 +284,8 @@ def test_an_unfinished_run_says_how_far_it_is(tmp_path: Path) -> None:
 
 
 def test_a_fork_says_where_it_is_from_but_not_the_folder(tmp_path: Path) -> None:
-    seed = rich_seed()
-    origin = record(tmp_path, seed, tasks=4)
-    branch = Branch(origin=origin, at=2, changed={"method.k_inj": 0})
-    world = lively_world(tmp_path, seed, tasks=4, method={"k_inj": 0})
-    fork(branch, tmp_path / "fork.db", open_=lambda *_: world)
-    found = reported(tmp_path / "fork.db", tmp_path)
+    origin, branch = record_with_fork(tmp_path)
+    found = reported(branch, tmp_path)
     with EventLog.open(origin) as log:
         position, name = log.position_at_task(2), log.log_id
     said = found.said("run")
@@ -300,5 +296,5 @@ def test_a_fork_says_where_it_is_from_but_not_the_folder(tmp_path: Path) -> None
 
 def test_a_report_is_parsed_strictly() -> None:
     """What these tests rely on."""
-    with pytest.raises(Exception, match=r".+"):
+    with pytest.raises(ParseError, match="Unexpected end tag"):
         Report("<!doctype html><p>unclosed <b>bold</p>")

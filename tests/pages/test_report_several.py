@@ -8,7 +8,14 @@ from pathlib import Path
 
 import attrs
 import pytest
-from lively import LivelyModel, lively_world, quick_folder, record, rich_seed
+from lively import (
+    LivelyModel,
+    lively_world,
+    quick_folder,
+    record,
+    record_with_fork,
+    rich_seed,
+)
 from report_pages import HTML, SVG, Report, reported
 from scenario import Scenario, play
 from sweeps import planned, sweep
@@ -16,7 +23,6 @@ from sweeps import planned, sweep
 from discernmem.eventlog import EventLog
 from discernmem.pages.report import Comparison, compare, figures_of
 from discernmem.pages.report.score_charts import of_sweep
-from discernmem.replayers.forking import Branch, fork
 from discernmem.replayers.headers import segments
 from discernmem.replayers.session import start
 from discernmem.replayers.sweeping import PRESETS, Axis
@@ -139,12 +145,7 @@ def test_runs_without_a_score_or_a_memory_stand_beside_each_other(tmp_path: Path
 
 
 def test_a_fork_is_held_against_its_origin(tmp_path: Path) -> None:
-    seed = rich_seed()
-    origin = record(tmp_path, seed, tasks=4)
-    branch = Branch(origin=origin, at=2, changed={"method.k_inj": 0})
-    world = lively_world(tmp_path, seed, tasks=4, method={"k_inj": 0})
-    fork(branch, tmp_path / "fork.db", open_=lambda *_: world)
-    page = reported([origin, tmp_path / "fork.db"], tmp_path)
+    page = reported(record_with_fork(tmp_path), tmp_path)
     assert table(page, "settings") == [["method.k_inj", "2", "0"]]
     assert "fork.db is a fork from task 3 on" in page.text
 

@@ -24,6 +24,7 @@ from scripted import ScriptedModel, scripted_world, stream_file
 from discernmem.decisions.llm import DECISIONS
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
+from discernmem.replayers.forking import Branch, fork
 from discernmem.replayers.session import start
 from discernmem.replayers.world import World
 
@@ -197,6 +198,16 @@ def record(
     log = folder / name
     start(log, lively_world(folder, seed, tasks=tasks, method=method))
     return log
+
+
+def record_with_fork(folder: Path) -> tuple[Path, Path]:
+    """A rich run of four tasks, and a fork of it after the second that supplies no memories."""
+    seed = rich_seed()
+    origin, path = record(folder, seed, tasks=4), folder / "fork.db"
+    world = lively_world(folder, seed, tasks=4, method={"k_inj": 0})
+    branch = Branch(origin=origin, at=2, changed={"method.k_inj": 0})
+    fork(branch, path, open_=lambda *_: world)
+    return origin, path
 
 
 @contextmanager
