@@ -18,7 +18,7 @@ from sample_log import completed, fill
 
 from discernmem.eventlog import EventLog, Head
 from discernmem.eventlog import events as ev
-from discernmem.eventlog.errors import BadInput, LogBusy, LogError
+from discernmem.eventlog.errors import BadInput, Infrastructure, LogBusy, LogError
 
 
 def beside(path: Path) -> list[str]:
@@ -337,7 +337,7 @@ def test_a_log_that_is_locked_by_sql_is_told_from_a_full_disk(log: EventLog) -> 
     log.rows("pragma busy_timeout = 50")
     with sqlite3.connect(log.path, isolation_level=None) as other:
         other.execute("begin immediate")
-        with pytest.raises(Exception, match="database is locked; nothing of this step"):
+        with pytest.raises(Infrastructure, match="database is locked; nothing of this step"):
             log.append([completed(1)])
         other.execute("rollback")
     other.close()
