@@ -13,7 +13,7 @@ import attrs
 from markupsafe import Markup
 
 from ..projections.visible import visible
-from .rendering import count, share
+from .rendering import count
 
 WIDTH: Final = 420
 HEIGHT: Final = 250
@@ -226,8 +226,3 @@ def legend(names: Sequence[tuple[str, str]], left: float = LEFT) -> tuple[list[M
         parts.append(words(x + 26, y, said))
         x += 26 + width_of(said) + 18
     return parts, y + 8 if names else 0.0
-
-
-def percent(value: float) -> str:
-    """A share as charts say it."""
-    return str(share(value))

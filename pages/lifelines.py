@@ -100,8 +100,8 @@ def lifeline(story: Story, link: Link) -> Markup:
         title=f"Life of {story.memory.id} over the task stream",
         desc=_described(story),
         picture=picture,
-        caption=f"{line.done} of {line.tasks} tasks. The band is high while the rule is active, "
-        "half as high while provisional, low while inactive.",
+        caption=f"{line.begun} of {line.tasks} tasks begun. The band is high while the rule is "
+        "active, half as high while provisional, low while inactive.",
     )
 
 
@@ -132,7 +132,7 @@ def _stretched(content: Markup, y: int, height: int) -> Markup:
 def _spans(line: Line) -> Iterator[tuple[Stretch, float, float]]:
     """Every stretch with where it begins and ends; even one that just began can be seen."""
     begins = [min(_x(line, stretch.after), _SPAN - _LEAST) for stretch in line.stretches]
-    ends = [*begins[1:], _x(line, line.done)]
+    ends = [*begins[1:], _x(line, line.begun)]
     for stretch, begin, end in zip(line.stretches, begins, ends, strict=True):
         yield stretch, begin, max(end, begin + _LEAST)
 

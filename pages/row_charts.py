@@ -12,6 +12,7 @@ from markupsafe import Markup
 
 from . import drawing
 from .drawing import LINE, WIDTH, Axis, Scale, element, picture, words
+from .rendering import share
 
 
 @attrs.frozen(kw_only=True)
@@ -70,7 +71,7 @@ def _under(row: Parts, x: Scale, y: float) -> Iterator[Markup]:
     """The shares below a bar, each where its part begins or as near as there is room."""
     before, taken = 0.0, 0.0
     for kind, value in row.parts:
-        says = drawing.percent(value)
+        says = share(value)
         wide = drawing.width_of(says)
         left = min(max(x(before), taken), WIDTH - wide)
         before += value

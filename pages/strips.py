@@ -23,7 +23,7 @@ def strip(line: Line, name: str) -> Markup:
     x = Scale(0, line.tasks, 0, _WIDTH)
     # What has just begun is seen as well.
     begins = [min(round(x(each.after)), _WIDTH - _LEAST) for each in line.stretches]
-    ends = [*begins[1:], max(round(x(line.done)), begins[-1] + _LEAST)]
+    ends = [*begins[1:], max(round(x(line.begun)), begins[-1] + _LEAST)]
     shapes: dict[str, str] = {}
     for stretch, left, right in zip(line.stretches, begins, ends, strict=True):
         high = _HIGH[stretch.state]

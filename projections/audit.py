@@ -214,7 +214,7 @@ def _life(
         memory=memory_now(log, name),
         stream=stream,
         tally=tally_of(name, stream),
-        line=line_of(Facts(log, stream), tasks=last, done=last),
+        line=line_of(Facts(log, stream), tasks=last, begun=last),
         roots=tuple(_node(log, root, children, hidden, known) for root in roots),
         leading=leading,
         forks=tuple(log.read(after=roots[0].position, types=("RunForked",))) if roots else (),

@@ -50,10 +50,10 @@ class Mark:
 
 @attrs.frozen(kw_only=True)
 class Line:
-    """A life line over a stream of ``tasks`` of which ``done`` are begun; stretches touch."""
+    """A life line over a stream of ``tasks`` of which ``begun`` are; stretches touch."""
 
     tasks: int
-    done: int
+    begun: int
     stretches: tuple[Stretch, ...]
     marks: tuple[Mark, ...]
 
@@ -62,10 +62,10 @@ class Line:
         return next((s for s in reversed(self.stretches) if s.after <= task), None)
 
 
-def line_of(facts: Facts, *, tasks: int, done: int) -> Line:
+def line_of(facts: Facts, *, tasks: int, begun: int) -> Line:
     """The life line of the memory whose stream ``facts`` hold, over a stream of ``tasks``."""
     return Line(
-        tasks=tasks, done=done, stretches=tuple(_stretches(facts)), marks=tuple(_marks(facts))
+        tasks=tasks, begun=begun, stretches=tuple(_stretches(facts)), marks=tuple(_marks(facts))
     )
 
 

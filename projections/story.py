@@ -65,7 +65,7 @@ def story(log: EventLog, name: str) -> Story:
     return Story(
         memory=memory,
         tally=tally_of(name, recorded),
-        line=line_of(facts, tasks=header.tasks, done=log.last_task()),
+        line=line_of(facts, tasks=header.tasks, begun=log.last_task()),
         turns=turns_of(facts, [each.body for each in memory.versions], headers),
         places={event_id: positions[event_id] for event_id in (*made_by, *added_by)},
     )

@@ -17,6 +17,7 @@ from .chart import Chart
 from .figures import Figures
 
 _NO_MEMORY: Final = "No memory was ever stored."
+_TOO_EARLY: Final = "Too little of the stream is done to draw this."
 _NO_INJECTION: Final = "No memory was ever injected."
 
 # -- the paper's figures of a run -----------------------------------------------------------------
@@ -109,8 +110,8 @@ def _revised(runs: Sequence[Figures]) -> Chart:
 def _growth(run: Figures) -> Chart:
     title, figure = "The store over the stream", "Fig. 3a"
     found = run.analyses
-    if not found.memories:
-        return Chart(title=title, figure=figure, says=_NO_MEMORY)
+    if not (found.memories and found.growth):
+        return Chart(title=title, figure=figure, says=_why_none(found))
     at = [0, *(each.tasks for each in found.growth)]
     layers = [
         (state, [0, *(each.states[number] for each in found.growth)])
@@ -127,10 +128,12 @@ def _growth(run: Figures) -> Chart:
             at,
             drawing.tasks(run.header.tasks),
             drawing.counts("memories", max(each.memories for each in found.growth)),
-        )
-        if found.growth
-        else None,
+        ),
     )
+
+
+def _why_none(found: Analyses) -> str:
+    return _TOO_EARLY if found.memories else _NO_MEMORY
 
 
 def _used(run: Figures) -> Chart:
@@ -138,7 +141,7 @@ def _used(run: Figures) -> Chart:
     found = run.analyses
     points = tuple((each.tasks, each.used) for each in found.growth if each.used is not None)
     if not points:
-        return Chart(title=title, figure=figure, says=_NO_MEMORY)
+        return Chart(title=title, figure=figure, says=_why_none(found))
     return Chart(
         title=title,
         figure=figure,

@@ -33,13 +33,13 @@ class Entry:
     turned: bool
 
 
-def roster(log: EventLog, *, tasks: int, done: int) -> tuple[Entry, ...]:
+def roster(log: EventLog, *, tasks: int, begun: int) -> tuple[Entry, ...]:
     """All memories at the end of a log, in order of admission.
 
     Args:
         log: the log.
         tasks: how long the stream is.
-        done: how many tasks of it were begun.
+        begun: how many tasks of it were.
     """
     held = MemoryStore()
     streams: dict[str, list[Recorded]] = {}
@@ -58,7 +58,7 @@ def roster(log: EventLog, *, tasks: int, done: int) -> tuple[Entry, ...]:
         Entry(
             memory=memory,
             tally=numbers[memory.id],
-            line=line_of(Facts(log, streams[memory.id]), tasks=tasks, done=done),
+            line=line_of(Facts(log, streams[memory.id]), tasks=tasks, begun=begun),
             events=sizes[memory.id],
             turned=any(map(_turned, streams[memory.id])),
         )

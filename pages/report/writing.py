@@ -63,9 +63,9 @@ def write_one(log: EventLog, run: Figures, target: Path, *, stories: int) -> Non
         BadInput: there is something at the target that is no report, or it cannot be written.
         Infrastructure: the disk is full or fails.
     """
-    entries = roster(log, tasks=run.header.tasks, done=log.last_task())
+    entries = roster(log, tasks=run.header.tasks, begun=log.last_task())
     chosen = most_told(entries, stories)
-    told = {entry.memory.id for entry in chosen}
+    names = {entry.memory.id for entry in chosen}
     _write(
         target,
         "report_one.html",
@@ -79,10 +79,10 @@ def write_one(log: EventLog, run: Figures, target: Path, *, stories: int) -> Non
             "figures": tuple(memory_charts.of_memories(run)),
             "entries": entries,
             "turned": sum(entry.turned for entry in entries),
-            "told": told,
+            "chosen": names,
             "stories": _stories(log, chosen),
             "lifeline": lifeline,
-            "link": _links(told),
+            "link": _links(names),
         },
     )
 
@@ -144,9 +144,9 @@ def _telling(log: EventLog, turn: Turn) -> Telling:
     return Telling(turn=turn, with_steps=with_steps, without_steps=without_steps)
 
 
-def _links(told: Collection[str]) -> Link:
+def _links(chosen: Collection[str]) -> Link:
     """Addresses inside the report: of the memories whose story it tells."""
-    return lambda kind, name: f"#{name}" if kind == "memory" and name in told else ""
+    return lambda kind, name: f"#{name}" if kind == "memory" and name in chosen else ""
 
 
 def _write(target: Path, template: str, context: Mapping[str, Any]) -> None:

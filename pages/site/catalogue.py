@@ -17,7 +17,7 @@ from ...eventlog.chain import Head
 from ...eventlog.errors import BadInput
 from ...eventlog.log import EventLog, Recorded
 from ...projections import store
-from ...projections.store import Condition, Memory, MemoryStore
+from ...projections.store import Memory, MemoryStore
 
 _SCHEMA: Final = """
 -- Every memory as it is now, with all that was counted over all its versions.
@@ -25,7 +25,6 @@ create table memories (
   number      integer primary key, -- 17 for m17
   id          text    not null,
   owner       text    not null,
-  task        integer not null,    -- index of the task it was admitted at
   state       text    not null,
   version     integer not null,
   body        text    not null,
@@ -42,10 +41,10 @@ create table spans (
   state text not null, version integer not null,
   primary key (number, since)
 ) without rowid;
--- Each rule and each condition a memory has had, likewise; `source` says where a condition is from.
+-- Each rule and each condition a memory has had, likewise.
 create table texts (
   id integer primary key,
-  number integer not null, kind text not null, version integer not null, source text not null,
+  number integer not null, kind text not null, version integer not null,
   since integer not null, until integer, text text not null
 );
 create index texts_of on texts (number, kind);
@@ -162,9 +161,9 @@ class Catalogue:
         number, position, run = now.number, recorded.position, self._tables.execute
         if before is None:
             run(
-                "insert into memories (number, id, owner, task, state, version, body)"
-                " values (?, ?, ?, ?, ?, ?, ?)",
-                (number, now.id, now.owner, now.admitted_at, now.state, now.version, now.body),
+                "insert into memories (number, id, owner, state, version, body)"
+                " values (?, ?, ?, ?, ?, ?)",
+                (number, now.id, now.owner, now.state, now.version, now.body),
             )
         if before is None or (before.state, before.version) != (now.state, now.version):
             run("update spans set until = ? where number = ? and until is null", (position, number))
@@ -178,7 +177,7 @@ class Catalogue:
             )
         if before is None or before.version != now.version:
             self._end(number, "rule", position)
-            self._begin_text(now, "rule", Condition(now.body, recorded.event_id, ""), position)
+            self._begin_text(now, "rule", now.body, position)
         for field, kind in _KINDS.items():
             had = getattr(before, field) if before else ()
             has = getattr(now, field)
@@ -187,16 +186,15 @@ class Catalogue:
                     self._end(number, kind, position, condition.text)
             for condition in has:
                 if condition not in had:
-                    self._begin_text(now, kind, condition, position)
+                    self._begin_text(now, kind, condition.text, position)
 
-    def _begin_text(self, memory: Memory, kind: str, said: Condition, position: int) -> None:
+    def _begin_text(self, memory: Memory, kind: str, text: str, position: int) -> None:
         made = self._tables.execute(
-            "insert into texts (number, kind, version, source, since, text)"
-            " values (?, ?, ?, ?, ?, ?)",
-            (memory.number, kind, memory.version, said.source, position, said.text),
+            "insert into texts (number, kind, version, since, text) values (?, ?, ?, ?, ?)",
+            (memory.number, kind, memory.version, position, text),
         )
         self._tables.execute(
-            "insert into words (rowid, text) values (?, ?)", (made.lastrowid, said.text)
+            "insert into words (rowid, text) values (?, ?)", (made.lastrowid, text)
         )
 
     def _end(self, number: int, kind: str, position: int, text: str | None = None) -> None:

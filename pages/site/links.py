@@ -2,10 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from typing import Final
 from urllib.parse import urlencode
 
 import attrs
+
+MEMORY: Final = re.compile("m[1-9][0-9]{0,14}")
+"""How a memory is called."""
 
 _FOLDERS: Final = {
     "memory": "memories",

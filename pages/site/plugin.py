@@ -16,7 +16,7 @@ from markupsafe import Markup
 from pluggy import HookimplMarker, Result
 
 from .guarding import App, Guard
-from .links import PAGES, Links
+from .links import MEMORY, PAGES, Links
 from .routing import Reply, reply, trouble
 from .served import ServedLogs
 
@@ -27,7 +27,6 @@ hookimpl = HookimplMarker("datasette")
 
 _SERVED: Final = ServedLogs()
 _POSITION: Final = re.compile("(?:.*_)?position|admitted_at|ended_at|judged_at")
-_MEMORY: Final = re.compile("m[1-9][0-9]{0,14}")
 
 
 # -- pages -------------------------------------------------------------------------------------
@@ -88,7 +87,7 @@ def render_cell(value: Any, column: str, database: str, datasette: Any) -> Marku
         if _POSITION.fullmatch(column):
             return _anchor(link("event", value), value)
     if isinstance(value, str) and value:
-        if column in ("memory", "id") and _MEMORY.fullmatch(value):
+        if column in ("memory", "id") and MEMORY.fullmatch(value):
             return _anchor(link("memory", value), value)
         if column in ("task", "trigger_task", "source_task"):
             return _anchor(link.page("task", id=value), value)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Mapping
 from typing import Any, Final
 
@@ -11,12 +10,11 @@ import attrs
 from ...eventlog.citations import citations
 from ...eventlog.codec import plain
 from ...eventlog.log import EventLog, Recorded
-from .links import Links
+from .links import MEMORY, Links
 
 _LONG: Final = 4000
 """Characters of a content that are shown at once; all of it has an address of its own."""
 
-_MEMORY: Final = re.compile("m[1-9][0-9]{0,14}")
 _MEMORIES: Final = frozenset({"memory", "matched", "selected"})
 _TASKS: Final = frozenset(
     {"task", "tasks", "trigger", "retention", "related", "calibration", "skipped", "source_task",
@@ -96,7 +94,7 @@ class _Reader:
         return Field(name=name, text=str(value))
 
     def _named(self, key: str, name: str, value: str) -> Field:
-        if key in _MEMORIES and _MEMORY.fullmatch(value):
+        if key in _MEMORIES and MEMORY.fullmatch(value):
             return Field(name=name, text=value, to=self.link("memory", value))
         if key in _TASKS and value:
             return Field(name=name, text=value, to=self.link.page("task", id=value))

@@ -7,12 +7,13 @@ from collections import defaultdict
 from collections.abc import Mapping, Sequence
 from typing import Final
 
+from ...projections.analyses import STATES
 from ...projections.timeline import completed_position, last_completed, settled_position
 from .catalogue import Catalogue
 from .visiting import Answer, NotHere, Pages, Visit
 
 _PAGE: Final = 50
-_STATES: Final = ("", "provisional", "active", "inactive")
+_STATES: Final = ("", *STATES)
 _HELD: Final = "{0}.since <= :position and ({0}.until is null or {0}.until > :position)"
 _MEMORIES: Final = f"""
 select m.number, m.id, m.owner, s.state, s.version, t.text as body,
@@ -31,7 +32,7 @@ where {_HELD.format("s")} and :state in ('', s.state)
 order by m.number limit :size offset :skip
 """
 _CONDITIONS: Final = f"""
-select t.number, t.kind, t.text, t.source, t.since from texts t
+select t.number, t.kind, t.text, t.since from texts t
 where t.kind <> 'rule' and {_HELD.format("t")} and t.number between :first and :last
 order by t.number, t.kind desc, t.since, t.id
 """

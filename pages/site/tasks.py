@@ -67,12 +67,11 @@ class Supply:
 
 
 @attrs.frozen(kw_only=True)
-class Run:
-    """An execution made in a task's cycle, and what its score was for."""
+class Made:
+    """An execution made in a task's cycle, and whether its score is the task's."""
 
     execution: Fact[ev.ExecutionFinished]
     scored: bool
-    index: int
 
 
 @attrs.frozen(kw_only=True)
@@ -106,7 +105,7 @@ def task(visit: Visit, name: str) -> Answer:
             "scored": scored,
             "execution": fact(execution, ev.ExecutionFinished) if execution else None,
             "supplies": [*_supplies(events)],
-            "runs": [*_runs(visit, events, scored)],
+            "runs": [*_made(events, scored)],
             "effects": [*_effects(events)],
             "changes": [
                 each for each in events if each.type in CHANGING and each.type != "EffectRecorded"
@@ -150,16 +149,13 @@ def _supplies(events: Collection[Recorded]) -> Iterator[Supply]:
         )
 
 
-def _runs(
-    visit: Visit, events: Iterable[Recorded], scored: Fact[ev.TaskScored] | None
-) -> Iterator[Run]:
-    made = [fact(each, ev.ExecutionFinished) for each in events if each.type == "ExecutionFinished"]
-    for each in made:
-        yield Run(
-            execution=each,
-            scored=scored is not None and scored.event.execution == each.event.request,
-            index=visit.catalogue.tasks.get(each.event.task, 0),
-        )
+def _made(events: Iterable[Recorded], scored: Fact[ev.TaskScored] | None) -> Iterator[Made]:
+    for each in events:
+        if isinstance(each.event, ev.ExecutionFinished):
+            yield Made(
+                execution=fact(each, ev.ExecutionFinished),
+                scored=scored is not None and scored.event.execution == each.event.request,
+            )
 
 
 def _effects(events: Collection[Recorded]) -> Iterator[Measured]:

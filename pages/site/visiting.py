@@ -81,8 +81,7 @@ class Pages:
     @classmethod
     def asked(cls, visit: Visit, rows: int, size: int, name: str = "page") -> Pages:
         """The page a visit asks for, the nearest one there is."""
-        last = max(1, -(-rows // size))
-        return cls(visit.number(name, 1, 1, last), size, rows)
+        return cls(visit.number(name, 1, 1, cls(1, size, rows).last), size, rows)
 
     @property
     def last(self) -> int:

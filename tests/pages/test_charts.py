@@ -306,10 +306,10 @@ def test_everything_is_drawn_inside_the_picture(name: str) -> None:
 # -- the small life line -----------------------------------------------------------------------
 
 
-def line(*stretches: tuple[int, str, int], done: int = 10) -> Line:
+def line(*stretches: tuple[int, str, int], begun: int = 10) -> Line:
     return Line(
         tasks=10,
-        done=done,
+        begun=begun,
         stretches=tuple(
             Stretch(after=after, state=state, version=version)  # type: ignore[arg-type]
             for after, state, version in stretches
@@ -319,7 +319,7 @@ def line(*stretches: tuple[int, str, int], done: int = 10) -> Line:
 
 
 def test_a_strip_is_as_long_as_the_memory_has_lived() -> None:
-    svg = strip(line((2, "provisional", 1), (5, "active", 1), done=8), "m1")
+    svg = strip(line((2, "provisional", 1), (5, "active", 1), begun=8), "m1")
     (provisional,), (active,) = of_class(svg, "fill-provisional"), of_class(svg, "fill-active")
     assert provisional.get("d") == "M32 3h48v5h-48z"
     assert active.get("d") == "M80 0h48v8h-48z"

@@ -117,6 +117,7 @@ def test_every_memory_is_listed_with_its_numbers_and_its_rule(rich: Path, tmp_pa
     assert list(found.rows) == list(numbers)
     for name, row in found.rows.items():
         shown = {each.get("data-number"): each.get("value") for each in row.iter(f"{HTML}data")}
+        assert len(shown) == 9
         for key, value in shown.items():
             known = getattr(numbers[name], str(key))
             assert value == ("" if known is None else str(known))
@@ -205,7 +206,7 @@ def test_fewer_stories_are_those_with_the_most_events_and_the_rest_is_named(
     rich: Path, tmp_path: Path
 ) -> None:
     with EventLog.open(rich) as log:
-        entries = roster(log, tasks=12, done=12)
+        entries = roster(log, tasks=12, begun=12)
         sizes = {entry.memory.id: log.count(f"memory:{entry.memory.id}") for entry in entries}
     assert {entry.memory.id: entry.events for entry in entries} == sizes
     turned = [entry.memory.id for entry in entries if entry.turned]
@@ -281,6 +282,13 @@ def test_an_unfinished_run_says_how_far_it_is(tmp_path: Path) -> None:
     found = reported(tmp_path / "run.db", tmp_path)
     assert "3 of 12 tasks done: the run is not finished." in found.text
     assert "mean score of 3 tasks" in found.said("score")
+
+
+def test_a_long_stream_that_only_began_says_why_it_has_no_pictures_yet(tmp_path: Path) -> None:
+    start(tmp_path / "run.db", lively_world(tmp_path, rich_seed(), tasks=400), until=6)
+    said = reported(tmp_path / "run.db", tmp_path).said("figures")
+    assert "No memory was ever stored." not in said
+    assert said.count("Too little of the stream is done to draw this.") == 2
 
 
 def test_a_fork_says_where_it_is_from_but_not_the_folder(tmp_path: Path) -> None:

@@ -10,7 +10,7 @@ from pathlib import Path
 
 import pytest
 from lively import record, rich_seed
-from site_logs import Site
+from site_logs import Site, numbers_of
 from turned import SCENARIOS, stepped_into, told
 
 from discernmem.cli import main
@@ -91,11 +91,6 @@ def written(numbers: Mapping[str, object]) -> dict[str, str]:
     return {name: "" if value is None else str(value) for name, value in numbers.items()}
 
 
-def of_page(html: str) -> dict[str, str]:
-    """The numbers that a piece of a page says it shows."""
-    return dict(re.findall(r'data-number="([a-z_]+)" value="([^"]*)"', html))
-
-
 def test_why_prints_them(
     path: Path, asked: Mapping[str, Mapping[str, object]], capsys: pytest.CaptureFixture[str]
 ) -> None:
@@ -131,7 +126,7 @@ def test_the_report_shows_them(
     rows = dict(re.findall(r'<tr data-memory="(m\d+)">(.*?)</tr>', page, re.DOTALL))
     assert rows.keys() == asked.keys()
     for memory, numbers in asked.items():
-        row = of_page(rows[memory])
+        row = numbers_of(rows[memory])
         assert len(row) >= 9
         assert row == {name: written(numbers)[name] for name in row}
     stories = dict(
@@ -140,5 +135,5 @@ def test_the_report_shows_them(
     turned = {name for name, of in asked.items() if of["revisions"] or of["state"] == "inactive"}
     assert turned <= stories.keys()
     for memory, story in stories.items():
-        found = of_page(story)
+        found = numbers_of(story)
         assert {name: found[name] for name in NAMES} == written(asked[memory])

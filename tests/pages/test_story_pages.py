@@ -11,7 +11,7 @@ import attrs
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lively import quick_folder, record
+from lively import admitted, quick_folder, record
 from turned import HARD, SCENARIOS, stepped_into, told
 
 from discernmem.eventlog import EventLog
@@ -26,7 +26,7 @@ from discernmem.projections.trajectories import sides
 from discernmem.replayers.demo import open_recorded
 
 PAGE = """{% import "story.html" as s %}
-{{ s.tally(story.tally, link) }}{{ s.conditions(story, link) }}{{ s.versions(story, link) }}
+{{ s.tally(story.tally) }}{{ s.conditions(story, link) }}{{ s.versions(story, link) }}
 {% for turn in story.turns %}
 {{ s.turning(turn, link, sides[loop.index0][0], sides[loop.index0][1]) }}
 {% endfor %}"""
@@ -88,7 +88,7 @@ def one_line(text: str) -> str:
 
 def test_a_hostile_rule_stays_text() -> None:
     reader, told_story = read("hard")
-    assert reader.tags.isdisjoint({"script", "b img", "img", "i"})
+    assert reader.tags.isdisjoint({"script", "img", "i"})
     assert told_story.memory.body in reader.text
     assert HARD in reader.text
     assert "<b>a jar</b> is named" in reader.text
@@ -98,6 +98,7 @@ def test_a_hostile_rule_stays_text() -> None:
 @pytest.mark.parametrize("name", SCENARIOS)
 def test_every_turn_of_every_kind_is_told_with_links_to_its_events(name: str) -> None:
     reader, told_story = read(name)
+    assert told_story.turns
     for turn in told_story.turns:
         assert f"/event/{turn.position}" in reader.links
         for each in turn.events:
@@ -158,14 +159,12 @@ def test_a_persons_decision_shows_who_and_why() -> None:
 @given(st.integers(0, 400))
 def test_the_numbers_on_a_page_are_those_of_the_tally(seed: int) -> None:
     with quick_folder() as folder, EventLog.open(record(folder, seed, tasks=8)) as log:
-        for recorded in log.read(types=("MemoryAdmitted",)):
-            assert isinstance(recorded.event, ev.MemoryAdmitted)
-            name = recorded.event.memory
+        for name in admitted(log):
             reader = Reader(page(log, story(log, name)))
             expected = attrs.asdict(tally(log, name))
             del expected["memory"]
             assert reader.numbers == {
-                name: "" if value is None else str(value) for name, value in expected.items()
+                field: "" if value is None else str(value) for field, value in expected.items()
             }
 
 
@@ -203,7 +202,7 @@ def test_a_picture_without_pages_to_link_to_is_an_image_with_a_description() -> 
     (svg, caption) = parsed(told_story, lambda *_: "")
     assert svg.get("role") == "img"
     assert "after task 4 provisional, version 2" in (svg.findtext("desc") or "")
-    assert "4 of 4 tasks" in (caption.text or "")
+    assert "4 of 4 tasks begun" in (caption.text or "")
 
 
 @pytest.mark.parametrize("name", ["kept", "promotion", "committed", "revival"])
@@ -244,7 +243,7 @@ def test_thousands_of_marks_make_a_small_picture(tasks: int, tmp_path: Path) -> 
         Stretch(after=number, state=states[number % 3], version=1 + number)
         for number in range(1, min(tasks, 200) + 1)
     )
-    line = Line(tasks=tasks, done=tasks, stretches=stretches, marks=marks)  # type: ignore[arg-type]
+    line = Line(tasks=tasks, begun=tasks, stretches=stretches, marks=marks)  # type: ignore[arg-type]
     figure = parsed(attrs.evolve(told_story, line=line))
     words = " ".join(each.text or "" for each in figure.iter("text"))
     assert f"negative effect {2 * tasks}" in words

@@ -12,12 +12,11 @@ from pathlib import Path
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from lively import lively_world, quick_folder, rich_seed
+from lively import admitted, lively_world, quick_folder, rich_seed
 from scenario import Scenario, defect, edit, edits, play, rule
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
-from discernmem.eventlog import events as ev
 from discernmem.projections.blame import blame, phrases
 from discernmem.projections.timeline import completed_position, last_completed
 from discernmem.projections.words import word_diff
@@ -73,8 +72,8 @@ def decided() -> Iterator[Path]:
         log = folder / "run.db"
         start(log, lively_world(folder, rich_seed()), until=8)
         with EventLog.open(log) as opened:
-            admitted = names(opened)
-        for name in admitted:
+            names = admitted(opened)
+        for name in names:
             for action, text in (
                 ("add-avoid", "the moon is full"),
                 ("edit", f"Ask {name} before the question"),
@@ -86,18 +85,10 @@ def decided() -> Iterator[Path]:
         yield log
 
 
-def names(log: EventLog) -> list[str]:
-    return [
-        r.event.memory
-        for r in log.read(types=("MemoryAdmitted",))
-        if isinstance(r.event, ev.MemoryAdmitted)
-    ]
-
-
 def test_each_line_names_an_event_of_the_memory_that_says_its_text(decided: Path) -> None:
     sources = set()
     with EventLog.open(decided) as log:
-        for name in names(log):
+        for name in admitted(log):
             found = blame(log, name)
             assert "".join(line.text for line in found.phrases) == found.memory.body
             assert [line.text for line in found.conditions] == [
@@ -125,9 +116,8 @@ def test_after_any_task_it_says_what_it_said_then(decided: Path) -> None:
         last = last_completed(log)
         for task in range(1, last + 1):
             position = completed_position(log, task)
-            for recorded in log.read(until=position, types=("MemoryAdmitted",)):
-                assert isinstance(recorded.event, ev.MemoryAdmitted)
-                found = blame(log, recorded.event.memory, at=task)
+            for name in admitted(log, position):
+                found = blame(log, name, at=task)
                 assert "".join(line.text for line in found.phrases) == found.memory.body
                 lines = (*found.phrases, *found.conditions)
                 assert all(line.position <= position for line in lines)

@@ -8,7 +8,7 @@ from collections.abc import Iterator
 import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
-from lively import quick_folder, record
+from lively import admitted, quick_folder, record
 from scenario import play
 from scripted import BagEmbedder
 from turned import RULE, SCENARIOS, stepped_into, told
@@ -247,16 +247,15 @@ def test_every_rule_has_its_words() -> None:
 @given(st.integers(0, 400))
 def test_every_change_is_told_once_and_the_line_is_the_fold_at_each_task(seed: int) -> None:
     with quick_folder() as folder, EventLog.open(record(folder, seed, tasks=8)) as log:
-        for recorded in log.read(types=("MemoryAdmitted",)):
-            assert isinstance(recorded.event, ev.MemoryAdmitted)
-            told_story = story(log, recorded.event.memory)
+        for name in admitted(log):
+            told_story = story(log, name)
             check_line(log, told_story)
             check_turns(log, told_story)
 
 
 def check_line(log: EventLog, told_story: Story) -> None:
     name = told_story.memory.id
-    for task in range(told_story.line.done + 1):
+    for task in range(told_story.line.begun + 1):
         next_begins = log.first_of_task(task + 1)
         state = fold(log.read(until=next_begins - 1 if next_begins else None))
         stretch = told_story.line.at(task)

@@ -210,6 +210,15 @@ def record_with_fork(folder: Path) -> tuple[Path, Path]:
     return origin, path
 
 
+def admitted(log: EventLog, until: int | None = None) -> list[str]:
+    """The memories that were admitted, up to an event, in their order."""
+    return [
+        recorded.event.memory
+        for recorded in log.read(until=until, types=("MemoryAdmitted",))
+        if isinstance(recorded.event, ev.MemoryAdmitted)
+    ]
+
+
 @contextmanager
 def quick_folder() -> Iterator[Path]:
     """A folder in memory where there is one: for many small runs whose disk does not matter."""

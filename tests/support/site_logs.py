@@ -104,7 +104,12 @@ class Site:
 
     def numbers(self, name: str) -> dict[str, str]:
         """The numbers a page says it shows."""
-        return dict(re.findall(r'data-number="([a-z_]+)" value="([^"]*)"', self.page(name).html))
+        return numbers_of(self.page(name).html)
+
+
+def numbers_of(html: str) -> dict[str, str]:
+    """The numbers that a piece of a page says it shows."""
+    return dict(re.findall(r'data-number="([a-z_]+)" value="([^"]*)"', html))
 
 
 def admit(

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import codecs
 import fcntl
 import os
 import re
@@ -78,6 +79,8 @@ class Terminal:
             if stdout:
                 out.close()
         self.raw = ""
+        # What is read may end in the middle of a letter.
+        self._decode = codecs.getincrementaldecoder("utf-8")("replace").decode
 
     def resize(self, columns: int, rows: int = ROWS) -> None:
         """Make the terminal so large."""
@@ -110,7 +113,7 @@ class Terminal:
             data = os.read(self.master, 1 << 16)
         except OSError:
             return False
-        self.raw += data.decode("utf-8", "replace")
+        self.raw += self._decode(data)
         return bool(data)
 
     def close(self) -> None:

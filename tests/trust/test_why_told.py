@@ -3,15 +3,11 @@
 from __future__ import annotations
 
 import contextlib
-import fcntl
 import json
 import os
-import pty
 import re
-import struct
 import subprocess
 import sys
-import termios
 import unicodedata
 from collections.abc import Iterator
 from pathlib import Path
@@ -20,9 +16,10 @@ from typing import Any
 import attrs
 import pytest
 from endpoint import Endpoint, Response
-from lively import quick_folder, record, rich_seed
+from lively import admitted, quick_folder, record, rich_seed
 from scenario import Scenario, defect, edit, edits, play, rule, same_as, scope
 from scripted import BagEmbedder, ScriptedModel, scripted_world, select_all
+from terminals import terminal
 
 from discernmem.cli import main, telling
 from discernmem.cli.widths import columns_of
@@ -279,11 +276,7 @@ def nodes(life: Any) -> Iterator[Any]:
 
 def names(log: Path) -> list[str]:
     with EventLog.open(log) as opened:
-        return [
-            r.event.memory
-            for r in opened.read(types=("MemoryAdmitted",))
-            if isinstance(r.event, ev.MemoryAdmitted)
-        ]
+        return admitted(opened)
 
 
 @pytest.mark.parametrize("version", [None, 1])
@@ -444,24 +437,11 @@ def test_what_a_team_searched_for_is_told_under_the_run_in_which_it_did(
 
 def on_a_terminal(*arguments: str, width: int = 60, **variables: str) -> str:
     """What the command prints on a terminal of so many columns."""
-    kept = {n: v for n, v in os.environ.items() if n not in ("NO_COLOR", "FORCE_COLOR", "COLUMNS")}
-    ours, theirs = pty.openpty()
-    fcntl.ioctl(theirs, termios.TIOCSWINSZ, struct.pack("HHHH", 24, width, 0, 0))
-    running = subprocess.Popen(
-        [sys.executable, "-m", "discernmem.cli", *arguments],
-        stdin=theirs,
-        stdout=theirs,
-        stderr=theirs,
-        env={**kept, "TERM": "xterm", **variables},
-    )
-    os.close(theirs)
-    read = b""
-    with contextlib.suppress(OSError):  # Linux says so when the other side is closed.
-        while chunk := os.read(ours, 65536):
-            read += chunk
-    os.close(ours)
-    assert running.wait() == 0, read
-    return read.decode().replace("\r\n", "\n")
+    unset = dict.fromkeys(("NO_COLOR", "FORCE_COLOR", "COLUMNS"), "")
+    environment = {**unset, "TERM": "xterm", **variables}
+    with terminal(*arguments, columns=width, environment=environment) as shown:
+        assert shown.ended() == 0, shown.raw
+    return shown.raw.replace("\r\n", "\n")
 
 
 COLOUR = re.compile(r"\x1b\[[0-9;]*m")

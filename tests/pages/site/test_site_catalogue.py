@@ -12,10 +12,9 @@ from discernmem.eventlog import EventLog
 from discernmem.eventlog.sidefile import side_path
 from discernmem.pages.site.catalogue import Catalogue
 from discernmem.pages.site.searching import in_words
+from discernmem.projections.held import HELD
 from discernmem.projections.state import fold
 from discernmem.projections.tallies import tallies
-
-HELD = "since <= :position and (until is null or until > :position)"
 
 
 @pytest.fixture

@@ -25,8 +25,8 @@ MISSING = {
     "tasks/0": "tasks 1 to 12",
     "tasks/13": "tasks 1 to 12",
     "task?id=nothing": "tasks 1 to 12",
-    "events/0": "events 1 to 624",
-    "events/999999999999999": "events 1 to 624",
+    "events/0": "events 1 to ",
+    "events/999999999999999": "events 1 to ",
     "events/1x": "no such page",
     "executions/1": "is of type RunStarted, not ExecutionFinished",
     "effects/1": "is of type RunStarted, not EffectMeasured or EffectRecorded",
@@ -367,7 +367,9 @@ def test_tables_link_to_our_pages_and_back(site: Site) -> None:
 
 def test_sql_is_there_and_reads_only(site: Site) -> None:
     query = urlencode({"sql": "select count(*) as n from events", "_shape": "array"})
-    assert site.get(f"{site.base}.json?{query}").page.html == '[{"n": 624}]'
+    with EventLog.open(site.path) as log:
+        last = log.head().position
+    assert site.get(f"{site.base}.json?{query}").page.html == f'[{{"n": {last}}}]'
     for statement in ("delete from events", "insert into log_meta values ('a', 'b')"):
         found = site.get(f"{site.base}.json?{urlencode({'sql': statement})}")
         assert found.status == 400
