@@ -22,10 +22,14 @@ from .printing import shown
 from .progress import Going
 from .stopping import Stopped, signals_to
 
+
+def default_log() -> Path:
+    """The log that is meant where none is named."""
+    return Path(os.environ.get("DISCERNMEM_LOG") or "run.db")
+
+
 NEW_LOG = click.argument("log", type=click.Path(path_type=Path))
-LOG = click.argument(
-    "log", type=click.Path(path_type=Path), default=Path("run.db"), envvar="DISCERNMEM_LOG"
-)
+LOG = click.argument("log", type=click.Path(path_type=Path), default=default_log)
 UNTIL = click.option("--until", type=click.IntRange(min=0), help="Stop after this task.")
 STATES = click.option(
     "--dump-states", type=click.Path(path_type=Path), help="Folder for each task's store."

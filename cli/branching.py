@@ -16,7 +16,7 @@ from .app import JSON, LOG, UNTIL, cli
 from .configuring import parse_pairs
 from .printing import json_text, print_comparison, print_summary, said, say
 from .progress import LOG_JSON, Watch, going
-from .recording import States, begin, goes_on, stopping
+from .recording import States, begin, goes_on, same_extent
 
 
 @cli.command()
@@ -34,7 +34,7 @@ def fork(log: Path, at: int, out: Path, pairs: Sequence[str], until: int | None)
     from ..replayers.forking import Branch, fork
 
     branch = Branch(origin=log, at=at, changed=parse_pairs(pairs))
-    going().remedy = partial(goes_on, out, ["resume", str(out), *stopping(until)])
+    going().remedy = partial(goes_on, out, ["resume", str(out), *same_extent(until)])
     with Watch() as watch:
         done = fork(branch, out, begin=begin(watch, States(None), out), until=until, listener=watch)
     watch.finished(log=str(out))

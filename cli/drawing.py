@@ -194,21 +194,6 @@ def drawable(stream: TextIO | None) -> bool:
     return is_terminal(stream) and os.environ.get("TERM", "dumb") not in ("dumb", "unknown")
 
 
-def span(seconds: float) -> str:
-    """A length of time in the two units that matter, for example ``3 h 20 min``."""
-    whole = round(seconds)
-    if whole < 60:
-        return f"{whole} s"
-    minutes = round(seconds / 60)
-    if minutes < 60:
-        return f"{minutes} min"
-    hours, minutes = divmod(minutes, 60)
-    if hours < 24:
-        return f"{hours} h {minutes} min"
-    days, hours = divmod(hours, 24)
-    return f"{days} d {hours} h"
-
-
 def _size(terminal: TextIO) -> tuple[int, int]:
     try:
         columns, rows = os.get_terminal_size(terminal.fileno())

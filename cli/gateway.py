@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from contextlib import ExitStack
-from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -12,9 +11,9 @@ import click
 from ..eventlog.errors import BadInput
 from .app import NEW_LOG, STATES, UNTIL, cli
 from .configuring import Configured, Given
-from .printing import print_summary, say
-from .progress import LOG_JSON, Watch, going
-from .recording import States, begin, go_on, goes_on, stopping
+from .printing import say
+from .progress import LOG_JSON
+from .recording import go_on, record, same_extent
 
 if TYPE_CHECKING:
     from ..replayers.config import Config
@@ -43,10 +42,10 @@ def gateway(
     waits for a driver that fetches its work over HTTP.
     """
     from ..replayers.config import parse_config
-    from ..replayers.session import holds_run, require_free, start
+    from ..replayers.session import holds_run
     from ..replayers.world import open_world
 
-    again = ["gateway", str(log), "--port", str(port), *stopping(until, dump_states)]
+    again = ["gateway", str(log), "--port", str(port), *same_extent(until, dump_states)]
     with ExitStack() as stack:
 
         def serve(world: World) -> World:
@@ -66,15 +65,14 @@ def gateway(
         if holds_run(log):
             go_on(log, again, dump_states, until=until, open_=go_on_with)
             return
-        require_free(log)
-        going().remedy = partial(goes_on, log, again)
-        states = States(dump_states)
-        with Watch() as watch:
-            world = serve(open_world(given.config()))
-            begin(watch, states, log)(world, 0)
-            start(log, world, until=until, each=states.task_done, listener=watch)
-    watch.finished(log=str(log))
-    print_summary(log)
+        record(
+            log,
+            given.config(),
+            again,
+            dump_states,
+            until=until,
+            open_=lambda config: serve(open_world(config)),
+        )
 
 
 def _gateway_of(world: World) -> GatewayHost:

@@ -98,6 +98,11 @@ class Meter:
     _task_pace: Pace = attrs.field(factory=Pace, init=False)
     _token_pace: Pace = attrs.field(factory=Pace, init=False)
 
+    def next_run(self, before: int, tasks: int, after: int) -> None:
+        """Go on with another run of several in a row."""
+        self.before, self.tasks, self.after = before, tasks, after
+        self.done, self.begun = 0, False
+
     def hear(self, fact: Fact) -> None:
         """Count a fact."""
         now = self.clock()
@@ -106,7 +111,7 @@ class Meter:
                 self.begun = True
                 self.tasks, self.done, self._last = fact.tasks, fact.done, now
                 self.run += fact.run
-                self.saved += max(fact.asked - fact.run, 0)
+                self.saved += fact.saved
                 self._counted += fact.done
             case TaskBegun():
                 self.index, self.task, self.open = fact.index, fact.task, Spent(began=now)

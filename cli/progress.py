@@ -14,7 +14,7 @@ import attrs
 import click
 
 from ..eventlog.closing import Closing
-from .drawing import Block, Picture, drawable, span
+from .drawing import Block, Picture, drawable
 from .stopping import Stop
 
 if TYPE_CHECKING:
@@ -148,7 +148,7 @@ class Watch(Closing):
         if speed is not None:
             facts.append(f"{speed:.0f} tokens/s")
         if seconds is not None and seconds >= 1:
-            facts.append(f"about {span(seconds)} left")
+            facts.append(f"about {duration(seconds)} left")
         if self._recording and meter.executions_saved:
             facts.append(f"{_executions(meter.executions_saved)} saved")
         return facts
@@ -283,7 +283,7 @@ class Counted(Closing):
         passed = self._going.clock() - self._step_began
         if counted and 0 < self._done < self._of and passed > 0:
             left = passed * (self._of - self._done) / self._done
-            facts.append(f"about {span(left)} left{' in this step' if place else ''}")
+            facts.append(f"about {duration(left)} left{' in this step' if place else ''}")
         return Picture(
             words=tuple(filter(None, (place, self._steps[self._step]))),
             done=self._done,
@@ -291,3 +291,18 @@ class Counted(Closing):
             count=f"{self._done:,} of {self._of:,} {self._unit}" if counted else "",
             facts=tuple(facts),
         )
+
+
+def duration(seconds: float) -> str:
+    """A length of time as people say it, in one unit or two: ``45 s``, ``3 h 20 min``."""
+    whole = round(seconds)
+    if whole < 60:
+        return f"{whole} s"
+    minutes = round(seconds / 60)
+    if minutes < 60:
+        return f"{minutes} min"
+    hours, minutes = divmod(minutes, 60)
+    if hours < 24:
+        return f"{hours} h {minutes} min"
+    days, hours = divmod(hours, 24)
+    return f"{days} d {hours} h"

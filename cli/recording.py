@@ -37,8 +37,8 @@ def run(
     if dry_run:
         _print_plan(config)
     else:
-        again = ["resume", str(log), *stopping(until, dump_states)]
-        record(log, config, again, dump_states, until)
+        again = ["resume", str(log), *same_extent(until, dump_states)]
+        record(log, config, again, dump_states, until=until)
 
 
 @cli.command()
@@ -54,7 +54,7 @@ def resume(
     """Go on with the run in LOG from wherever it stopped."""
     if origin is not None and no_origin:
         raise BadInput("--origin and --no-origin exclude each other; give one of them")
-    command = ["resume", str(log), *stopping(until, dump_states)]
+    command = ["resume", str(log), *same_extent(until, dump_states)]
     command += [] if origin is None else ["--origin", str(origin)]
     command += ["--no-origin"] if no_origin else []
     go_on(log, command, dump_states, until=until, origin=origin, alone=no_origin)
@@ -65,9 +65,20 @@ def record(
     config: Config,
     again: Sequence[str],
     dump_states: Path | None = None,
+    *,
     until: int | None = None,
+    open_: Callable[[Config], World] | None = None,
 ) -> None:
-    """Record a new run and print what it did; the command ``again`` goes on if it is stopped."""
+    """Record a new run and print what it did.
+
+    Args:
+        log: where.
+        config: of the run.
+        again: the command that goes on if it is stopped.
+        dump_states: a folder for the store after each task.
+        until: stop after this task.
+        open_: opens the world of the configuration, in place of the usual way.
+    """
     from ..replayers.session import require_free, start
     from ..replayers.world import open_world
 
@@ -75,7 +86,7 @@ def record(
     going().remedy = partial(goes_on, log, again)
     states = States(dump_states)
     with Watch() as watch:
-        world = open_world(config)
+        world = (open_ or open_world)(config)
         begin(watch, states, log)(world, 0)
         start(log, world, until=until, each=states.task_done, listener=watch)
     watch.finished(log=str(log))
@@ -89,20 +100,20 @@ def go_on(log: Path, again: Sequence[str], dump_states: Path | None = None, **op
     going().remedy = partial(goes_on, log, again)
     states = States(dump_states)
     with Watch() as watch:
-        resume(
+        done = resume(
             log,
             begin=begin(watch, states, log),
             each=states.task_done,
             listener=watch,
             **options,
         )
-    if not watch.facts:
+    if done.finished_before:
         say(f"{log}: the run is finished already")
     watch.finished(log=str(log))
     print_summary(log)
 
 
-def stopping(until: int | None, dump_states: Path | None = None) -> list[str]:
+def same_extent(until: int | None, dump_states: Path | None = None) -> list[str]:
     """The options that say again how far a run goes, and where its states are written."""
     wanted = [] if until is None else ["--until", str(until)]
     return wanted if dump_states is None else [*wanted, "--dump-states", str(dump_states)]

@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 
 from ..eventlog.errors import BadInput
-from .app import JSON, cli
+from .app import JSON, cli, default_log
 from .printing import json_text, shown
 
 _STORIES = 100
@@ -44,7 +44,7 @@ def report(logs: Sequence[Path], output: Path, stories: int | None, as_json: boo
 
     if str(output) == "-":
         raise BadInput("-o -: a report is written to a file; name one, such as report.html")
-    chosen = _chosen(logs or (Path(os.environ.get("DISCERNMEM_LOG", "run.db")),))
+    chosen = _chosen(logs or (default_log(),))
     if stories is not None and len(chosen) > 1:
         raise BadInput("--stories: stories are told of one run; give one log")
     with ExitStack() as stack:

@@ -31,29 +31,25 @@ class Stop:
 
     Attributes:
         asked: number of the first signal, 0 before there is one.
+        stopped: whether a signal took effect, even where something made another error of it.
     """
 
     asked: int = 0
+    stopped: bool = False
     _recording: bool = False
     _away: bool = False
     _closing: bool = False
-    _stopped: bool = False
     _awaited: int = 0
 
     def handle(self, number: int, frame: FrameType | None) -> None:  # noqa: ARG002
         """Take a signal; called between any two steps of the main thread."""
         again = bool(self.asked)
         self.asked = self.asked or number
-        if self._closing or (self._stopped and not self._away):
+        if self._closing or (self.stopped and not self._away):
             return
         if self._recording and not self._away and not again:
             return
         self._end()
-
-    @property
-    def stopped(self) -> bool:
-        """Whether a signal took effect, even where something made another error of it."""
-        return self._stopped
 
     @property
     def exit_status(self) -> int:
@@ -93,7 +89,7 @@ class Stop:
         self._closing = False
 
     def _end(self) -> NoReturn:
-        self._stopped = True
+        self.stopped = True
         raise Stopped
 
 

@@ -60,8 +60,8 @@ def sweep(
             if not as_json:
                 say(f"{number + 1} of {len(planned)}: {each.name}")
             going().tell("setting_started", number=number + 1, of=len(planned), name=each.name)
-            meter.before, meter.after = sum(runs.tasks[:number]), sum(runs.tasks[number + 1 :])
-            meter.tasks, meter.done, meter.begun = runs.tasks[number], 0, False
+            before, after = sum(runs.tasks[:number]), sum(runs.tasks[number + 1 :])
+            meter.next_run(before, runs.tasks[number], after)
             label = f"run {number + 1} of {len(planned)} {each.name}"
             with Watch(label=label, meter=meter) as watch:
                 worked = runs.go_on(

@@ -8,7 +8,7 @@ from typing import Final
 from ..eventlog import events as ev
 from ..eventlog.log import EventLog, Recorded
 from ..projections.audit import Life, Node
-from ..projections.facts import Facts
+from ..projections.facts import task_of
 from ..projections.lifeline import Stretch
 from ..projections.telling import counted, tell, tell_edit, tell_verdict
 from ..projections.words import word_diff
@@ -34,7 +34,6 @@ class _Teller:
     def __init__(self, log: EventLog, told: Life, screen: Screen) -> None:
         self._log = log
         self._told = told
-        self._facts = Facts(log, told.stream)
         self._screen = screen
         self._searched: set[int] = set()
 
@@ -75,7 +74,7 @@ class _Teller:
     def _head(self) -> None:
         memory, put = self._told.memory, self._screen.put
         put(Span(heading(memory), "heading"))
-        put(*_life_line(self._told.line.stretches), first="life: ", rest="      ")
+        put(*_life_line(self._told.stretches), first="life: ", rest="      ")
         put(Span(tallied(self._told.tally)), first="tally: ", rest="       ")
         put(Span(memory.body), first="rule: ", rest="      ")
         for line in conditions(self._log, memory):
@@ -83,7 +82,7 @@ class _Teller:
 
     def _place(self, recorded: Recorded) -> tuple[int, bool]:
         """The task of an event, or the one it came after."""
-        return self._facts.task_of(recorded), recorded.task_index is None
+        return task_of(self._log, recorded), recorded.task_index is None
 
     def _outside(self, recorded: Recorded) -> None:
         """An event that is not of the memory's stream."""

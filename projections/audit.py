@@ -18,12 +18,12 @@ from ..eventlog.errors import BadInput
 from ..eventlog.log import EventLog, Recorded
 from .facts import Facts, evidence_of
 from .known import require_memory
-from .lifeline import Line, line_of
+from .lifeline import Stretch, stretches_of
 from .store import Memory
 from .tallies import Tally, tally_of
 from .telling import tell
 from .timeline import Timeline
-from .trajectories import trajectory
+from .trajectories import reply_text, trajectory
 
 
 @attrs.frozen(kw_only=True)
@@ -73,9 +73,8 @@ class Life:
 
     Attributes:
         memory: as it stands.
-        stream: all events of its stream.
         tally: its numbers.
-        line: how it stood from task to task.
+        stretches: how it stood from task to task.
         roots: the events of its stream that something outside it caused, in order.
         leading: for each root the chain of outside events that led to it, nearest last.
         forks: where the log goes on from another one, since the first root.
@@ -85,9 +84,8 @@ class Life:
     """
 
     memory: Memory
-    stream: tuple[Recorded, ...]
     tally: Tally
-    line: Line
+    stretches: tuple[Stretch, ...]
     roots: tuple[Node, ...]
     leading: tuple[tuple[Recorded, ...], ...]
     forks: tuple[Recorded, ...]
@@ -100,7 +98,7 @@ class Life:
         return {
             "memory": attrs.asdict(self.memory),
             "tally": attrs.asdict(self.tally),
-            "life_line": [attrs.asdict(stretch) for stretch in self.line.stretches],
+            "life_line": [attrs.asdict(stretch) for stretch in self.stretches],
             "left_out": {"earlier": self.earlier, "deeper": self.deeper},
             "forks": [_reference(r) for r in self.forks],
             "searches": [
@@ -192,7 +190,7 @@ def _life(
     if since is not None and not 1 <= since <= last:
         raise BadInput(f"{log.path}: has no task {since} (1 to {last})")
     before = 0 if since is None else log.position_at_task(since - 1)
-    chosen = [r for r in stream if version is None or _version_of(r) == version]
+    chosen = [r for r in stream if version is None or version_of(r) == version]
     own = {r.event_id: r for r in chosen if r.position > before}
     shown, hidden = _down_to(own, depth)
     children: dict[str | None, list[Recorded]] = {}
@@ -212,9 +210,8 @@ def _life(
     evidence = (known[event_id] for event_id in cited if event_id in known)
     return Life(
         memory=memory_now(log, name),
-        stream=stream,
         tally=tally_of(name, stream),
-        line=line_of(Facts(log, stream), tasks=last, begun=last),
+        stretches=tuple(stretches_of(Facts(log, stream))),
         roots=tuple(_node(log, root, children, hidden, known) for root in roots),
         leading=leading,
         forks=tuple(log.read(after=roots[0].position, types=("RunForked",))) if roots else (),
@@ -229,7 +226,8 @@ def _learn(log: EventLog, known: dict[str, Recorded], wanted: set[str]) -> None:
     known.update(log.by_ids(wanted - known.keys()))
 
 
-def _version_of(recorded: Recorded) -> int:
+def version_of(recorded: Recorded) -> int:
+    """The version of a memory that an event of its stream is about; an admission makes 1."""
     return int(getattr(recorded.event, "version", 1))
 
 
@@ -261,7 +259,9 @@ def _node(
     evidence = [known[event_id] for event_id in evidence_of(recorded) if event_id in known]
     return Node(
         recorded=recorded,
-        words=tuple(_words(log, r.event) for r in evidence if isinstance(r.event, ev.ModelReplied)),
+        words=tuple(
+            reply_text(log, r.event) for r in evidence if isinstance(r.event, ev.ModelReplied)
+        ),
         evidence=tuple(evidence),
         children=tuple(
             _node(log, child, children, hidden, known)
@@ -269,10 +269,6 @@ def _node(
         ),
         deeper=hidden.get(recorded.event_id, 0),
     )
-
-
-def _words(log: EventLog, reply: ev.ModelReplied) -> str:
-    return log.text(reply.text_blob) if reply.text_blob else reply.text or ""
 
 
 def _leading(recorded: Recorded, known: Mapping[str, Recorded]) -> tuple[Recorded, ...]:

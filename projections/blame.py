@@ -10,7 +10,7 @@ import attrs
 
 from ..eventlog import events as ev
 from ..eventlog.log import EventLog, Recorded
-from .audit import memory_at
+from .audit import memory_at, version_of
 from .store import Condition, Memory
 from .telling import tell
 from .timeline import completed_position
@@ -79,9 +79,9 @@ def blame(log: EventLog, name: str, *, at: int | None = None) -> Blame:
     memory = memory_at(log, name, position)
     stream = log.read(stream=f"memory:{name}", until=position, types=("ConditionWithdrawn",))
     withdrawn = [each for each in stream if not _is_back(memory, each.event)]
-    conditions = (*memory.use_when, *memory.avoid_when)
+    conditions = tuple(_conditions(memory))
     events = log.by_ids(
-        {version.made_by for version in memory.versions} | {c.added_by for c in conditions}
+        {version.made_by for version in memory.versions} | {c.added_by for _, c in conditions}
     )
     causes = log.by_ids({r.causation_id for r in (*events.values(), *withdrawn) if r.causation_id})
 
@@ -94,8 +94,7 @@ def blame(log: EventLog, name: str, *, at: int | None = None) -> Blame:
         memory=memory,
         phrases=tuple(line("rule", text, made_by[number]) for number, text in phrases(bodies)),
         conditions=tuple(
-            line(kind, condition.text, events[condition.added_by])
-            for kind, condition in _conditions(memory)
+            line(kind, condition.text, events[condition.added_by]) for kind, condition in conditions
         ),
         withdrawn=tuple(
             line(r.event.kind, r.event.text, r)
@@ -141,7 +140,7 @@ def _line(kind: Any, text: str, recorded: Recorded, cause: Recorded | None) -> L
         text=text,
         position=recorded.position,
         task_index=recorded.task_index,
-        version=int(getattr(recorded.event, "version", 1)),
+        version=version_of(recorded),
         source=source,
         by=by,
         says=tell(recorded.event),

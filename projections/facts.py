@@ -97,19 +97,24 @@ class Facts:
             each = self.cause(each)
 
     def task_of(self, recorded: Recorded) -> int:
-        """The index of the last task begun when an event was recorded, 0 before the first."""
-        if recorded.task_index is not None:
-            return recorded.task_index
-        rows = self._log.rows(
-            "select task_index from events where position < ? and task_index is not null"
-            " order by position desc limit 1",
-            (recorded.position,),
-        )
-        return int(rows[0][0]) if rows else 0
+        """As the function `task_of`."""
+        return task_of(self._log, recorded)
 
     def above(self, recorded: Recorded, *kinds: type[ev.Event]) -> Recorded | None:
         """The event itself, or the nearest one that led to it, of one of these types."""
         return next((e for e in self.ancestors(recorded) if isinstance(e.event, kinds)), None)
+
+
+def task_of(log: EventLog, recorded: Recorded) -> int:
+    """The index of the last task begun when an event was recorded, 0 before the first."""
+    if recorded.task_index is not None:
+        return recorded.task_index
+    rows = log.rows(
+        "select task_index from events where position < ? and task_index is not null"
+        " order by position desc limit 1",
+        (recorded.position,),
+    )
+    return int(rows[0][0]) if rows else 0
 
 
 def evidence_of(recorded: Recorded) -> Collection[str]:

@@ -110,14 +110,15 @@ class Ledger:
 def ledger(log: EventLog) -> Ledger:
     """What the run of a log cost, finished or not."""
     return Ledger(
-        tasks=_tasks(log),
+        tasks=task_costs(log),
         purposes=_purposes(log),
         decisions=dict(_by_type(log, "true")),
         fallbacks=dict(_by_type(log, "payload ->> 'fallback' <> ''")),
     )
 
 
-def _tasks(log: EventLog) -> tuple[TaskCost, ...]:
+def task_costs(log: EventLog) -> tuple[TaskCost, ...]:
+    """The executions of each task that was begun, in order."""
     asked: dict[int, int] = dict(
         log.rows(
             "select task_index, payload ->> 'executions_asked' from events"

@@ -57,19 +57,16 @@ class Line:
     stretches: tuple[Stretch, ...]
     marks: tuple[Mark, ...]
 
-    def at(self, task: int) -> Stretch | None:
-        """How the memory stood between task ``task`` and the next; None before its admission."""
-        return next((s for s in reversed(self.stretches) if s.after <= task), None)
-
 
 def line_of(facts: Facts, *, tasks: int, begun: int) -> Line:
     """The life line of the memory whose stream ``facts`` hold, over a stream of ``tasks``."""
     return Line(
-        tasks=tasks, begun=begun, stretches=tuple(_stretches(facts)), marks=tuple(_marks(facts))
+        tasks=tasks, begun=begun, stretches=tuple(stretches_of(facts)), marks=tuple(_marks(facts))
     )
 
 
-def _stretches(facts: Facts) -> Iterator[Stretch]:
+def stretches_of(facts: Facts) -> Iterator[Stretch]:
+    """How a memory stood from task to task, from its admission on."""
     current: Stretch | None = None
     for recorded in facts.own:
         match recorded.event:

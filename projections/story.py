@@ -76,15 +76,3 @@ def _fold(recorded: tuple[Recorded, ...]) -> MemoryStore:
     for each in recorded:
         held = store.evolve(held, each)
     return held
-
-
-def task_indexes(log: EventLog, tasks: frozenset[str]) -> Mapping[str, int]:
-    """The places of tasks in the stream, by their ids; those that were not begun are left out."""
-    marks = ", ".join("?" * len(tasks))
-    return dict(
-        log.rows(
-            "select payload ->> 'task', payload ->> 'index' from events"
-            f" where type = 'TaskStarted' and payload ->> 'task' in ({marks})",
-            sorted(tasks),
-        )
-    )

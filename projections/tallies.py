@@ -12,7 +12,6 @@ import orjson
 
 from ..eventlog import events as ev
 from ..eventlog.log import EventLog, Recorded
-from .known import require_memory
 
 _DECIMALS: Final = 9
 _STREAM: Final = "memory:"
@@ -65,16 +64,6 @@ class Tally:
     use_conditions: int
     avoid_conditions: int
     transitions: int
-
-
-def tally(log: EventLog, name: str) -> Tally:
-    """The numbers of one memory at the end of the log.
-
-    Raises:
-        BadInput: there is none of that name.
-    """
-    require_memory(log, name)
-    return tally_of(name, log.read(stream=f"{_STREAM}{name}", types=_FIELDS))
 
 
 def tally_of(name: str, recorded: Iterable[Recorded]) -> Tally:

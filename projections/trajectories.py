@@ -50,6 +50,11 @@ def trajectory(log: EventLog, execution: _Execution) -> tuple[Step, ...]:
     return tuple(Step(**step) for step in orjson.loads(log.blob(event.trajectory)))
 
 
+def reply_text(log: EventLog, reply: ev.ModelReplied) -> str:
+    """What a model said, wherever it is kept."""
+    return log.text(reply.text_blob) if reply.text_blob else reply.text or ""
+
+
 def sides(log: EventLog, use: Use) -> tuple[tuple[Step, ...], tuple[Step, ...]]:
     """The two trajectories an effect comes from: with only the memory, and with none."""
     return trajectory(log, use.with_memory), trajectory(log, use.without)

@@ -10,6 +10,7 @@ import attrs
 from ..eventlog import events as ev
 from ..eventlog.codec import canonical, digest, digest_json
 from ..eventlog.log import EventLog, Recorded
+from ..projections.trajectories import reply_text
 from .journal import Journal, Observation
 from .models.base import Model, ModelCall, Reply, at_once, complete_all
 from .models.cards import clean
@@ -118,7 +119,7 @@ class Gateway:
         """The whole text of a recorded reply."""
         event = recorded.event
         assert isinstance(event, ev.ModelReplied)
-        return log.text(event.text_blob) if event.text_blob else event.text or ""
+        return reply_text(log, event)
 
 
 def _words(question: Question) -> str:

@@ -89,7 +89,8 @@ def blaming(what: str, remedy: str = "correct it") -> Iterator[None]:
         remedy: what to do then.
 
     Raises:
-        BadInput: it failed in other words than ours; names the innermost place that is not ours.
+        BadInput: it failed in other words than ours; names the innermost place that is not
+            ours, which may have called what failed.
     """
     try:
         yield

@@ -12,6 +12,7 @@ from typing import Literal, Protocol
 import attrs
 
 from ..eventlog.log import EventLog
+from ..projections.ledgers import task_costs
 from ..projections.summary import TaskRow, summarise
 
 Answerer = Literal["world", "log", "other log"]
@@ -22,13 +23,13 @@ Answerer = Literal["world", "log", "other log"]
 class RunBegun:
     """Tasks are about to be done: those after ``done``, up to task ``tasks``.
 
-    ``asked`` executions the plain algorithm makes for those done already; ``run`` were made.
+    For those done already ``run`` executions were made and ``saved`` ones were not.
     """
 
     tasks: int
     done: int
-    asked: int = 0
     run: int = 0
+    saved: int = 0
 
 
 @attrs.frozen(kw_only=True)
@@ -134,14 +135,13 @@ class Listener(Protocol):
 
 def run_begun(log: EventLog, done: int, tasks: int) -> RunBegun:
     """Where a log stands before the tasks after ``done``, which is completed, up to ``tasks``."""
-    ((asked,),) = log.rows(
-        "select coalesce(sum(payload ->> 'executions_asked'), 0) from events"
-        " where type = 'TaskCompleted'"
+    costs = [each for each in task_costs(log) if each.index <= done]
+    return RunBegun(
+        tasks=tasks,
+        done=done,
+        run=sum(each.run for each in costs),
+        saved=sum(each.saved for each in costs),
     )
-    ((run,),) = log.rows(
-        "select count(*) from events where type = 'ExecutionFinished' and task_index <= ?", (done,)
-    )
-    return RunBegun(tasks=tasks, done=done, asked=asked, run=run)
 
 
 def task_finished(log: EventLog, index: int) -> TaskFinished:

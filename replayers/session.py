@@ -39,10 +39,12 @@ CATCH_UP_TASKS = 100
 class Done:
     """What was done now: tasks completed, observations asked of the world and of other logs.
 
-    ``asked`` and ``served`` count by type of event.
+    ``asked`` and ``served`` count by type of event; ``finished_before`` says that there was nothing
+    to do any more.
     """
 
     tasks: int = 0
+    finished_before: bool = False
     asked: Mapping[str, int] = attrs.field(factory=dict)
     served: Mapping[str, int] = attrs.field(factory=dict)
 
@@ -151,7 +153,7 @@ def resume(
     with EventLog.open(path, write=True) as log:
         header = header_of(log)
         if is_finished(log):
-            return Done()
+            return Done(finished_before=True)
         done = last_completed(log)
         if until is not None and until < done:
             raise BadInput(f"{path}: task {done} is completed already; stop at that or a later one")
@@ -228,9 +230,9 @@ def go_on(
         )
         run = assemble(journal, header, world.config, executions, gateway, world.embedder)
         tasks = world.tasks[:until]
-        if listener is not None:
-            listener.hear(run_begun(log, done, len(tasks)))
         try:
+            if listener is not None:
+                listener.hear(run_begun(log, done, len(tasks)))
             for index, task in enumerate(tasks[done:], start=done + 1):
                 carry_out_overrides(run, index)
                 run_task(run, header.run, index, task)

@@ -75,7 +75,7 @@ def _turned(recorded: Recorded) -> bool:
     return False
 
 
-def most_told(entries: Sequence[Entry], limit: int) -> tuple[Entry, ...]:
+def worth_telling(entries: Sequence[Entry], limit: int) -> tuple[Entry, ...]:
     """The turned memories with the most events, at most so many, in order of admission."""
     turned = sorted(
         (entry for entry in entries if entry.turned),

@@ -22,7 +22,7 @@ from ..rendering import environment
 from ..strips import strip
 from . import memory_charts, numbers, score_charts
 from .figures import Figures, settings
-from .roster import Entry, most_told, roster
+from .roster import Entry, roster, worth_telling
 from .several import ABLATED, Comparison
 
 MARK: Final = "<!doctype html>\n<!-- report of discernmem -->\n"
@@ -64,7 +64,7 @@ def write_one(log: EventLog, run: Figures, target: Path, *, stories: int) -> Non
         Infrastructure: the disk is full or fails.
     """
     entries = roster(log, tasks=run.header.tasks, begun=log.last_task())
-    chosen = most_told(entries, stories)
+    chosen = worth_telling(entries, stories)
     names = {entry.memory.id for entry in chosen}
     _write(
         target,

@@ -13,7 +13,8 @@ from typing import Any
 import pytest
 from terminals import PATIENCE, lines, screen, terminal, watched
 
-from discernmem.cli.drawing import Block, Picture, drawable, span
+from discernmem.cli.drawing import Block, Picture, drawable
+from discernmem.cli.progress import duration
 
 PICTURE = Picture(
     words=("task 12 of 60 r012", "replay of m3 on r005 for candidate 2.1: answer of solver"),
@@ -219,4 +220,4 @@ def test_only_a_terminal_that_can_go_back_is_drawn_on(monkeypatch: pytest.Monkey
     ],
 )
 def test_a_length_of_time_is_told_in_the_units_that_matter(seconds: float, words: str) -> None:
-    assert span(seconds) == words
+    assert duration(seconds) == words

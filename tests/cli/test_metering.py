@@ -76,7 +76,7 @@ def test_time_left_and_tokens_follow_the_pace_of_late() -> None:
 
 def test_what_was_done_before_the_run_was_stopped_counts() -> None:
     meter = Meter(Clock())
-    meter.hear(RunBegun(tasks=20, done=10, asked=70, run=50))
+    meter.hear(RunBegun(tasks=20, done=10, run=50, saved=20))
     assert (meter.behind, meter.of) == (10, 20)
     assert meter.executions_left == 50
     assert meter.executions_saved == 20

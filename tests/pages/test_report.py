@@ -21,7 +21,7 @@ from turned import HARD, SCENARIOS, told
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 from discernmem.pages.report import figures_of
-from discernmem.pages.report.roster import most_told, roster
+from discernmem.pages.report.roster import roster, worth_telling
 from discernmem.projections.story import story
 from discernmem.projections.tallies import tallies
 from discernmem.replayers.demo import open_recorded
@@ -217,7 +217,7 @@ def test_fewer_stories_are_those_with_the_most_events_and_the_rest_is_named(
     said = found.said("stories")
     assert f"Told are the 2 with the most events of {len(turned)}" in said
     assert f"discernmem report run.db --stories {len(turned)}" in said
-    assert [entry.memory.id for entry in most_told(entries, 99)] == turned
+    assert [entry.memory.id for entry in worth_telling(entries, 99)] == turned
     none = reported(rich, tmp_path, "--stories", 0)
     assert none.stories == {}
     assert f"{len(turned)} memories were revised or retired; none is told here." in none.text

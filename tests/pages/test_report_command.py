@@ -71,6 +71,12 @@ def test_the_log_may_be_named_by_the_environment(
     assert "<h1><bdi>other.db</bdi></h1>" in (folder / "report.html").read_text("utf-8")
 
 
+def test_an_empty_variable_names_no_log(folder: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("DISCERNMEM_LOG", "")
+    main(["report"])
+    assert "<h1><bdi>run.db</bdi></h1>" in (folder / "report.html").read_text("utf-8")
+
+
 def test_json_has_the_figures_and_writes_no_file(
     folder: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:

@@ -21,7 +21,7 @@ from discernmem.eventlog.log import Recorded
 from discernmem.projections.facts import Fact
 from discernmem.projections.meanings import meaning
 from discernmem.projections.state import fold
-from discernmem.projections.story import Story, story, task_indexes
+from discernmem.projections.story import Story, story
 from discernmem.projections.turning import Turn
 from discernmem.projections.uses import Use
 from discernmem.replayers.config import Config
@@ -258,7 +258,8 @@ def check_line(log: EventLog, told_story: Story) -> None:
     for task in range(told_story.line.begun + 1):
         next_begins = log.first_of_task(task + 1)
         state = fold(log.read(until=next_begins - 1 if next_begins else None))
-        stretch = told_story.line.at(task)
+        stretches = reversed(told_story.line.stretches)
+        stretch = next((each for each in stretches if each.after <= task), None)
         if name not in state.store:
             assert stretch is None
         else:
@@ -285,11 +286,6 @@ def check_turns(log: EventLog, told_story: Story) -> None:
 def test_the_line_of_a_memory_that_a_person_changed_is_the_fold_at_each_task() -> None:
     with stepped_into() as (log, name):
         check_line(log, story(log, name))
-
-
-def test_the_places_of_tasks_are_found_by_their_ids() -> None:
-    with told("promotion") as log:
-        assert task_indexes(log, frozenset({"q1", "q3", "q99"})) == {"q1": 1, "q3": 3}
 
 
 def test_a_story_of_a_memory_that_is_not_there_is_refused() -> None:

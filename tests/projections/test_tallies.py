@@ -15,8 +15,9 @@ from turned import SCENARIOS, stepped_into
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.errors import BadInput
+from discernmem.projections.known import require_memory
 from discernmem.projections.state import fold
-from discernmem.projections.tallies import tallies, tally
+from discernmem.projections.tallies import tallies, tally_of
 from discernmem.replayers.demo import open_recorded
 
 
@@ -100,7 +101,9 @@ def test_tallies_are_those_of_the_views(name: str) -> None:
 @counts
 def test_one_tally_is_that_of_all(name: str) -> None:
     with opened(name) as log:
-        assert [tally(log, each.memory) for each in tallies(log)] == list(tallies(log))
+        assert [
+            tally_of(each.memory, log.read(stream=f"memory:{each.memory}")) for each in tallies(log)
+        ] == list(tallies(log))
 
 
 def test_a_memory_that_is_not_there_is_refused_with_those_that_are() -> None:
@@ -108,4 +111,4 @@ def test_a_memory_that_is_not_there_is_refused_with_those_that_are() -> None:
         opened("committed") as log,
         pytest.raises(BadInput, match=r"has no memory 'm9' \(m1 to m1\)"),
     ):
-        tally(log, "m9")
+        require_memory(log, "m9")

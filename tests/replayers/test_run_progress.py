@@ -155,8 +155,8 @@ def test_a_run_says_where_it_begins_and_that_it_ends(tmp_path: Path) -> None:
     assert second.facts[0] == RunBegun(
         tasks=TASKS,
         done=3,
-        asked=sum(row.executions_asked for row in rows),
         run=sum(row.executions_run for row in rows),
+        saved=sum(row.executions_saved for row in rows),
     )
 
 

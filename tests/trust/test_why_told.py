@@ -25,7 +25,7 @@ from discernmem.cli import main, telling
 from discernmem.cli.widths import columns_of
 from discernmem.eventlog import EventLog
 from discernmem.eventlog import events as ev
-from discernmem.projections.tallies import tally
+from discernmem.projections.tallies import tallies
 from discernmem.replayers.config import Config, parse_config
 from discernmem.replayers.forking import Branch, fork
 from discernmem.replayers.session import start
@@ -361,9 +361,10 @@ def test_why_and_the_store_show_the_numbers_of_the_tally(
     rich: Path, capsys: pytest.CaptureFixture[str]
 ) -> None:
     store = said(capsys, "store", rich).split("\n\n")[1:]
+    with EventLog.open(rich) as log:
+        tallied = {tally.memory: tally for tally in tallies(log)}
     for name, entry in zip(names(rich), store, strict=True):
-        with EventLog.open(rich) as log:
-            counted = attrs.asdict(tally(log, name))
+        counted = attrs.asdict(tallied[name])
         lines = said(capsys, "why", name, rich).splitlines()
         shown = numbers(lines[2].removeprefix("tally: "))
         assert shown.keys() == NUMBERS.keys()
