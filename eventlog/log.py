@@ -232,8 +232,8 @@ class EventLog(Readable, Closing):
         if os.getpid() != self._process:
             raise BadInput(f"{self.path} was opened by another process; open it after forking")
         with files.reported(self.path):
-            connection.execute("begin immediate")
             try:
+                connection.execute("begin immediate")
                 yield writer
                 connection.execute("commit")
             except BaseException:

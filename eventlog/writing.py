@@ -103,8 +103,11 @@ class Writer:
         for event_id in cited:
             if event_id in known:
                 continue
-            found = self._connection.execute("select 1 from events where event_id = ?", (event_id,))
-            if found.fetchone() is None:
+            # No cursor is kept: an interruption would leave its statement open.
+            found = self._connection.execute(
+                "select 1 from events where event_id = ?", (event_id,)
+            ).fetchone()
+            if found is None:
                 raise BadInput(
                     f"{item.type}: cites event {event_id!r}, which is not recorded before it"
                 )

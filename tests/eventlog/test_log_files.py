@@ -12,13 +12,17 @@ import tempfile
 from collections.abc import Iterator
 from contextlib import contextmanager
 from pathlib import Path
+from types import FrameType
+from typing import Any
 
+import attrs
 import pytest
 from sample_log import completed, fill
 
-from discernmem.eventlog import EventLog, Head
+from discernmem.eventlog import EventLog, Head, chain
 from discernmem.eventlog import events as ev
 from discernmem.eventlog.errors import BadInput, Infrastructure, LogBusy, LogError
+from discernmem.eventlog.files import head_of
 
 
 def beside(path: Path) -> list[str]:
@@ -330,6 +334,55 @@ def test_a_copy_of_the_one_file_is_a_copy_of_the_log(filled: Path) -> None:
     with EventLog.open(filled) as log, EventLog.open(copy) as other:
         assert other.head() == log.head()
         assert other.log_id == log.log_id
+
+
+class Interruption(BaseException):
+    """As a signal raises one, between any two steps of the main thread."""
+
+
+@contextmanager
+def interrupted(at: int) -> Iterator[None]:
+    """Interrupt the eventlog before its line number ``at`` is done inside."""
+    package = str(Path(chain.__file__).parent)
+    done = 0
+
+    def trace(frame: FrameType, event: str, _: object) -> Any:
+        nonlocal done
+        if not frame.f_code.co_filename.startswith(package):
+            return None
+        done += event == "line"
+        if done == at:
+            sys.settrace(None)
+            raise Interruption
+        return trace
+
+    sys.settrace(trace)
+    try:
+        yield
+    finally:
+        sys.settrace(None)
+
+
+def test_interrupted_anywhere_in_an_append_a_log_is_closed_whole(filled: Path) -> None:
+    """Whoever handles the interruption holds all frames of it while the log is closed."""
+    content = filled.read_bytes()
+    for at in range(1, 1000):
+        filled.write_bytes(content)
+        head_of(filled).unlink(missing_ok=True)
+        with EventLog.open(filled, write=True) as log:
+            last = log.at(log.head().position)
+            assert last is not None
+            draft = attrs.evolve(completed(2), cause=last.event_id)
+            try:
+                with interrupted(at):
+                    log.append([draft])
+                    break
+            except Interruption:
+                log.close()
+        assert beside(filled) == ["run.db.head"]
+        with EventLog.open(filled) as log:
+            assert head_of(filled).read_text() == log.head().to_text()
+    assert at > 50
 
 
 def test_a_log_that_is_locked_by_sql_is_told_from_a_full_disk(log: EventLog) -> None:
