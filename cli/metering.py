@@ -1,4 +1,4 @@
-"""How far a run is, how fast, and what is left: counted from the facts it tells."""
+"""How far a run is, how fast, and what is left: counted from the notices it gives."""
 
 from __future__ import annotations
 
@@ -11,7 +11,7 @@ import attrs
 from ..replayers.progress import (
     Asking,
     ExecutionBegun,
-    Fact,
+    Notice,
     Observed,
     RunBegun,
     TaskBegun,
@@ -103,54 +103,54 @@ class Meter:
         self.before, self.tasks, self.after = before, tasks, after
         self.done, self.begun = 0, False
 
-    def hear(self, fact: Fact) -> None:
-        """Count a fact."""
+    def hear(self, notice: Notice) -> None:
+        """Count a notice."""
         now = self.clock()
-        match fact:
+        match notice:
             case RunBegun():
                 self.begun = True
-                self.tasks, self.done, self._last = fact.tasks, fact.done, now
-                self.run += fact.run
-                self.saved += fact.saved
-                self._counted += fact.done
+                self.tasks, self.done, self._last = notice.tasks, notice.done, now
+                self.run += notice.run
+                self.saved += notice.saved
+                self._counted += notice.done
             case TaskBegun():
-                self.index, self.task, self.open = fact.index, fact.task, Spent(began=now)
+                self.index, self.task, self.open = notice.index, notice.task, Spent(began=now)
                 self.execution, self.asking = None, ""
             case ExecutionBegun():
-                self.execution = self.played = fact
+                self.execution = self.played = notice
                 self.playing = Spent(began=now)
             case Asking():
-                self.asking, self._asked_at = fact.what, now
+                self.asking, self._asked_at = notice.what, now
             case Observed():
-                self._observed(fact, now)
+                self._observed(notice, now)
             case TaskFinished():
-                self.run += fact.row.executions_run
-                self.saved += fact.row.executions_saved
+                self.run += notice.row.executions_run
+                self.saved += notice.row.executions_saved
                 self._counted += 1
-                self._task_done(fact.row.index, now)
+                self._task_done(notice.row.index, now)
             case TaskReplayed():
-                self._task_done(fact.index, now)
+                self._task_done(notice.index, now)
 
-    def _observed(self, fact: Observed, now: float) -> None:
+    def _observed(self, notice: Observed, now: float) -> None:
         waited, self._asked_at = now - (self._asked_at or now), None
         self.asking = ""
-        if fact.kind == "ExecutionFinished":
+        if notice.kind == "ExecutionFinished":
             self.execution = None
             for spent in (self.open, self.playing):
-                spent.saved += fact.saved
-                spent.run += not fact.saved
-            if not fact.saved:
+                spent.saved += notice.saved
+                spent.run += not notice.saved
+            if not notice.saved:
                 self._execution_pace.add(1, now - self._last)
                 self._last = now
-        elif fact.kind == "ModelReplied":
-            by_world = fact.by == "world"
+        elif notice.kind == "ModelReplied":
+            by_world = notice.by == "world"
             for spent in (self.open, self.playing):
-                spent.read += fact.prompt_tokens
-                spent.written += fact.completion_tokens
-                spent.asked_written += fact.completion_tokens * by_world
+                spent.read += notice.prompt_tokens
+                spent.written += notice.completion_tokens
+                spent.asked_written += notice.completion_tokens * by_world
                 spent.waited += waited * by_world
             if by_world:
-                self._token_pace.add(fact.completion_tokens, waited)
+                self._token_pace.add(notice.completion_tokens, waited)
 
     def _task_done(self, index: int, now: float) -> None:
         self._task_pace.add(1, now - self.open.began)

@@ -18,7 +18,7 @@ from .drawing import Block, Picture, drawable
 from .stopping import Stop
 
 if TYPE_CHECKING:
-    from ..replayers.progress import Fact
+    from ..replayers.progress import Notice
     from .metering import Meter
 
 _STOPPING: Final = "stops once this answer is there, Ctrl-C again stops at once"
@@ -108,13 +108,13 @@ class Watch(Closing):
         if self._recording:
             self.going.stop.closed()
 
-    def hear(self, fact: Fact) -> None:
-        """Count a fact and show it; stop the run there if a signal asked for it."""
-        self.meter.hear(fact)
+    def hear(self, notice: Notice) -> None:
+        """Count a notice and show it; stop the run there if a signal asked for it."""
+        self.meter.hear(notice)
         if self.going.log_json:
-            self._tell(fact)
+            self._tell(notice)
         if self._recording:
-            self.going.stop.hear(fact)
+            self.going.stop.hear(notice)
 
     # -- for people ----------------------------------------------------------------------------
 
@@ -155,18 +155,18 @@ class Watch(Closing):
 
     # -- for machines --------------------------------------------------------------------------
 
-    def _tell(self, fact: Fact) -> None:
+    def _tell(self, notice: Notice) -> None:
         from ..replayers.progress import Observed, RunBegun, TaskBegun, TaskFinished, TaskReplayed
 
         meter, now = self.meter, self.going.clock()
         tell = self.going.tell
-        match fact:
+        match notice:
             case RunBegun():
-                tell("run_started", tasks=fact.tasks, done=fact.done, **self.facts)
+                tell("run_started", tasks=notice.tasks, done=notice.done, **self.facts)
             case TaskBegun():
-                tell("task_started", index=fact.index, of=meter.tasks, task=fact.task)
+                tell("task_started", index=notice.index, of=meter.tasks, task=notice.task)
             case Observed(kind="ExecutionFinished") if self._recording:
-                self._tell_execution(fact.saved, now)
+                self._tell_execution(notice.saved, now)
             case TaskFinished(row):
                 spent, speed = meter.open, None
                 if spent.waited > 0:
@@ -188,8 +188,8 @@ class Watch(Closing):
             case TaskReplayed():
                 tell(
                     "task_done",
-                    index=fact.index,
-                    agreed=fact.agreed,
+                    index=notice.index,
+                    agreed=notice.agreed,
                     seconds=round(now - meter.open.began, 3),
                     seconds_left=_rounded(meter.seconds_by_task),
                 )

@@ -12,7 +12,7 @@ from typing import TYPE_CHECKING, Final, NoReturn
 import attrs
 
 if TYPE_CHECKING:
-    from ..replayers.progress import Fact
+    from ..replayers.progress import Notice
 
 SIGNALS: Final = (signal.SIGINT, signal.SIGTERM, signal.SIGHUP)
 
@@ -25,7 +25,7 @@ class Stopped(BaseException):
 class Stop:
     """When the signals that came take effect.
 
-    While no run is recorded, at once. While one is, at the next fact its journal tells, where the
+    While no run is recorded, at once. While one is, at the next notice its journal tells, where the
     log ends cleanly; at once where the code of others works, and at the second signal. The answer
     of a model that is waited for is recorded first. What is being closed already is closed.
 
@@ -61,11 +61,11 @@ class Stop:
         if self.asked:
             self._end()
 
-    def hear(self, fact: Fact) -> None:
+    def hear(self, notice: Notice) -> None:
         """Follow a run; stop here if that was asked and no answer would be lost."""
         from ..replayers.progress import Asking, Away, Back, Observed, RunBegun, RunEnded
 
-        match fact:
+        match notice:
             case RunBegun():
                 self._recording, self._closing = True, False
             case RunEnded():
@@ -81,8 +81,8 @@ class Stop:
                 if self._awaited:
                     return
         self.check()
-        if isinstance(fact, Asking):
-            self._awaited = fact.answers
+        if isinstance(notice, Asking):
+            self._awaited = notice.answers
 
     def closed(self) -> None:
         """The log that was recorded is closed."""

@@ -24,7 +24,7 @@ from ..eventlog.errors import CheckFailed
 from ..eventlog.log import Draft, EventLog, Recorded
 from ..projections import state as states
 from .origin import Source
-from .progress import Answerer, Away, Back, Fact, Listener, Observed
+from .progress import Answerer, Away, Back, Listener, Notice, Observed
 
 _CHECKED = (*ev.DERIVED, "MemoryOverridden")
 """What a run must come to in the recorded order: its conclusions, and what people decided."""
@@ -129,10 +129,10 @@ class Journal:
         """From here on events belong to the run."""
         self.task_index = None
 
-    def tell(self, fact: Fact) -> None:
-        """Let whoever watches know a fact; nothing is half recorded now."""
+    def tell(self, notice: Notice) -> None:
+        """Give whoever watches a notice; nothing is half recorded now."""
         if self._listener is not None:
-            self._listener.hear(fact)
+            self._listener.hear(notice)
 
     @contextmanager
     def away(self) -> Iterator[None]:

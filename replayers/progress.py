@@ -111,7 +111,7 @@ class RunEnded:
     """No more tasks are done now, whatever the reason; the log is closed next."""
 
 
-Fact = (
+Notice = (
     RunBegun
     | TaskBegun
     | ExecutionBegun
@@ -128,8 +128,8 @@ Fact = (
 class Listener(Protocol):
     """Whoever watches a run."""
 
-    def hear(self, fact: Fact) -> None:
-        """Learn a fact; called by the thread that records, which waits meanwhile."""
+    def hear(self, notice: Notice) -> None:
+        """Take a notice; called by the thread that records, which waits meanwhile."""
         ...
 
 

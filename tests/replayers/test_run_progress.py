@@ -21,7 +21,7 @@ from discernmem.replayers.progress import (
     Away,
     Back,
     ExecutionBegun,
-    Fact,
+    Notice,
     Observed,
     RunBegun,
     RunEnded,
@@ -41,18 +41,18 @@ class Stopped(BaseException):
 
 @attrs.define
 class Heard:
-    """Keeps what it is told; raises at the fact number ``stop``."""
+    """Keeps what it is told; raises at the notice number ``stop``."""
 
-    facts: list[Fact] = attrs.field(factory=list)
+    notices: list[Notice] = attrs.field(factory=list)
     stop: int | None = None
 
-    def hear(self, fact: Fact) -> None:
-        self.facts.append(fact)
-        if len(self.facts) == self.stop:
+    def hear(self, notice: Notice) -> None:
+        self.notices.append(notice)
+        if len(self.notices) == self.stop:
             raise Stopped
 
     def of(self, kind: type) -> list:
-        return [fact for fact in self.facts if isinstance(fact, kind)]
+        return [notice for notice in self.notices if isinstance(notice, kind)]
 
 
 @pytest.fixture(scope="module")
@@ -68,7 +68,7 @@ def test_a_watched_run_records_what_an_unwatched_one_does(
 ) -> None:
     log, heard = watched
     start(tmp_path / "run.db", lively_world(log.parent, rich_seed(), tasks=TASKS))
-    assert len(heard.facts) > 100
+    assert len(heard.notices) > 100
     assert story(log) == story(tmp_path / "run.db")
 
 
@@ -76,7 +76,7 @@ def test_each_answer_that_is_recorded_is_told_once(watched: tuple[Path, Heard]) 
     path, heard = watched
     with EventLog.open(path) as log:
         recorded = Counter(r.type for r in log.read())
-    asked = Counter(fact.kind for fact in heard.of(Observed) if fact.by == "world")
+    asked = Counter(notice.kind for notice in heard.of(Observed) if notice.by == "world")
     kinds = ("ModelReplied", "TextEmbedded", "ExecutionFinished")
     assert asked == {kind: recorded[kind] for kind in kinds}
 
@@ -85,21 +85,21 @@ def test_what_each_task_cost_is_what_the_log_says(watched: tuple[Path, Heard]) -
     path, heard = watched
     with EventLog.open(path) as log:
         rows = summarise(log.read())
-    assert [fact.row for fact in heard.of(TaskFinished)] == rows
+    assert [notice.row for notice in heard.of(TaskFinished)] == rows
 
 
 def test_executions_told_within_a_task_add_up_to_what_it_cost(
     watched: tuple[Path, Heard],
 ) -> None:
     counted: Counter[str] = Counter()
-    for fact in watched[1].facts:
-        match fact:
+    for notice in watched[1].notices:
+        match notice:
             case TaskBegun():
                 counted.clear()
             case ExecutionBegun():
                 counted["begun"] += 1
             case Observed(kind="ExecutionFinished"):
-                counted["saved" if fact.saved else "run"] += 1
+                counted["saved" if notice.saved else "run"] += 1
             case TaskFinished(row):
                 assert counted["run"] == row.executions_run
                 assert counted["saved"] == row.executions_saved
@@ -108,8 +108,8 @@ def test_executions_told_within_a_task_add_up_to_what_it_cost(
 
 def test_what_is_done_is_told_in_words(watched: tuple[Path, Heard]) -> None:
     heard = watched[1]
-    words = {fact.words for fact in heard.of(ExecutionBegun)}
-    asked = {fact.what for fact in heard.of(Asking)}
+    words = {notice.words for notice in heard.of(ExecutionBegun)}
+    asked = {notice.what for notice in heard.of(Asking)}
     assert "execution of q1" in words
     assert any(w.startswith("replay of m1 on q") and w.endswith(" for reuse") for w in words)
     assert any(w.endswith("for candidate 1.1") for w in words)
@@ -121,20 +121,20 @@ def test_the_world_is_asked_only_where_that_was_told_before(
     watched: tuple[Path, Heard],
 ) -> None:
     waiting = 0
-    for fact in watched[1].facts:
-        match fact:
+    for notice in watched[1].notices:
+        match notice:
             case Asking():
                 assert waiting == 0
-                waiting = fact.answers
-            case Observed(by="world") if fact.kind != "ExecutionFinished":
+                waiting = notice.answers
+            case Observed(by="world") if notice.kind != "ExecutionFinished":
                 waiting -= 1
                 assert waiting >= 0
 
 
 def test_a_team_plays_away_and_what_it_asks_is_ours(watched: tuple[Path, Heard]) -> None:
     away = False
-    for fact in watched[1].facts:
-        match fact:
+    for notice in watched[1].notices:
+        match notice:
             case Away():
                 away = True
             case Back():
@@ -149,10 +149,10 @@ def test_a_run_says_where_it_begins_and_that_it_ends(tmp_path: Path) -> None:
     log = tmp_path / "run.db"
     start(log, world, until=3, listener=first)
     resume(log, open_=lambda _: world, listener=second)
-    assert first.facts[0] == RunBegun(tasks=3, done=0)
-    assert first.facts[-1] == second.facts[-1] == RunEnded()
-    rows = [fact.row for fact in first.of(TaskFinished)]
-    assert second.facts[0] == RunBegun(
+    assert first.notices[0] == RunBegun(tasks=3, done=0)
+    assert first.notices[-1] == second.notices[-1] == RunEnded()
+    rows = [notice.row for notice in first.of(TaskFinished)]
+    assert second.notices[0] == RunBegun(
         tasks=TASKS,
         done=3,
         run=sum(row.executions_run for row in rows),
@@ -161,12 +161,12 @@ def test_a_run_says_where_it_begins_and_that_it_ends(tmp_path: Path) -> None:
 
 
 @pytest.mark.parametrize("part", range(6))
-def test_stopped_at_any_fact_the_log_is_whole_and_goes_on_to_the_same_end(
+def test_stopped_at_any_notice_the_log_is_whole_and_goes_on_to_the_same_end(
     part: int, watched: tuple[Path, Heard]
 ) -> None:
     path, heard = watched
     whole = story(path)
-    for number in Random(part).sample(range(1, len(heard.facts) + 1), 3):
+    for number in Random(part).sample(range(1, len(heard.notices) + 1), 3):
         with quick_folder() as folder:
             log = folder / "run.db"
             world = lively_world(path.parent, rich_seed(), tasks=TASKS)
@@ -193,7 +193,7 @@ def test_a_fork_tells_what_another_log_answered(
         listener=heard,
     )
     assert model.calls == []
-    told = Counter(fact.kind for fact in heard.of(Observed) if fact.by == "other log")
+    told = Counter(notice.kind for notice in heard.of(Observed) if notice.by == "other log")
     assert told["ModelReplied"] <= done.served["ModelReplied"]
     assert told["TextEmbedded"] == done.served["TextEmbedded"] > 0
     assert not heard.of(Asking)
@@ -202,17 +202,17 @@ def test_a_fork_tells_what_another_log_answered(
 def test_an_offline_replay_tells_each_task(watched: tuple[Path, Heard]) -> None:
     heard = Heard()
     replayed = replay_offline(watched[0], heard)
-    assert heard.facts[0] == RunBegun(tasks=TASKS, done=0)
+    assert heard.notices[0] == RunBegun(tasks=TASKS, done=0)
     told = heard.of(TaskReplayed)
-    assert [fact.index for fact in told] == list(range(1, TASKS + 1))
+    assert [notice.index for notice in told] == list(range(1, TASKS + 1))
     # The last conclusion is the end of the run.
     assert told[-1].agreed == replayed.agreed - 1
-    assert {fact.by for fact in heard.of(Observed)} == {"log"}
+    assert {notice.by for notice in heard.of(Observed)} == {"log"}
 
 
 def test_verification_tells_each_step_to_its_end(watched: tuple[Path, Heard]) -> None:
     told: list[tuple[str, int, int]] = []
-    report = verify_run(watched[0], told=lambda *fact: told.append(fact))
+    report = verify_run(watched[0], told=lambda *notice: told.append(notice))
     assert report.ok
     assert list(dict.fromkeys(step for step, _, _ in told)) == [
         "file",
