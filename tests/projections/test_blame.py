@@ -13,7 +13,8 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from lively import admitted, lively_world, quick_folder, rich_seed
-from scenario import Scenario, defect, edit, edits, play, rule
+from scenario import edit, play
+from turned import repaired_once
 
 from discernmem.cli import main
 from discernmem.eventlog import EventLog
@@ -127,19 +128,7 @@ def test_after_any_task_it_says_what_it_said_then(decided: Path) -> None:
 @pytest.fixture
 def repaired(tmp_path: Path) -> Path:
     """A rule whose two last words a repair replaced by one."""
-    return play(
-        Scenario(
-            tasks=4,
-            learn={"q1": rule("say the first herb")},
-            supply=("q2", "q4"),
-            scores={
-                "say the first herb": {"q2": 0.75, "q4": 0.0},
-                "say the herbs": {"q2": 0.75, "q4": 1.0},
-            },
-            decisions={"content diagnosis": defect(), "repair": edits([edit("herbs")])},
-        ),
-        tmp_path / "run",
-    ).path
+    return play(repaired_once(edit("herbs")), tmp_path / "run").path
 
 
 def test_a_repair_a_person_and_an_extraction_are_told_apart_in_columns(

@@ -34,6 +34,21 @@ def repaired(*rounds: list[dict[str, object]]) -> Scenario:
     return lived(1.0, 1.0, 0.0, decisions=decisions, method={"n1": 1})
 
 
+def repaired_once(*made: dict[str, object]) -> Scenario:
+    """A rule that helps on q2 and does harm on q4, and the edits proposed to repair it."""
+    return Scenario(
+        tasks=4,
+        learn={"q1": rule(RULE)},
+        supply=("q2", "q4"),
+        scores={
+            RULE: {"q2": 0.75, "q4": 0.0},
+            "say the herbs": {"q2": 0.75, "q4": 1.0},
+            "say the full list": {"q2": 0.25, "q4": 1.0},
+        },
+        decisions={"content diagnosis": defect(), "repair": edits([*made])},
+    )
+
+
 WORSE, ABSENT, GOOD = edit("no herb"), edit("some herb", anchor="absent"), edit("herbs")
 
 SCENARIOS: Mapping[str, Scenario] = {

@@ -17,9 +17,10 @@ import attrs
 import pytest
 from endpoint import Endpoint, Response
 from lively import admitted, quick_folder, record, rich_seed
-from scenario import Scenario, defect, edit, edits, play, rule, same_as, scope
+from scenario import Scenario, defect, edit, play, rule, same_as, scope
 from scripted import BagEmbedder, ScriptedModel, scripted_world, select_all
 from terminals import terminal
+from turned import repaired_once
 
 from discernmem.cli import main, telling
 from discernmem.cli.widths import columns_of
@@ -46,20 +47,7 @@ def said(capsys: pytest.CaptureFixture[str], *arguments: object) -> str:
 # -- whole -------------------------------------------------------------------------------------
 
 
-SCENARIO = Scenario(
-    tasks=4,
-    learn={"q1": rule("say the first herb")},
-    supply=("q2", "q4"),
-    scores={
-        "say the first herb": {"q2": 0.75, "q4": 0.0},
-        "say the herbs": {"q2": 0.75, "q4": 1.0},
-        "say the full list": {"q2": 0.25, "q4": 1.0},
-    },
-    decisions={
-        "content diagnosis": defect(),
-        "repair": edits([edit("herbs"), edit("full list")]),
-    },
-)
+SCENARIO = repaired_once(edit("herbs"), edit("full list"))
 """A rule that is repaired; of its two candidates one harms where the rule had helped."""
 
 
